@@ -1,13 +1,14 @@
 """The MCP server in the real client: brought by the plugin, or registered in the person's own file."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.realclient.box import Box, OpenBox
-from tests.realclient.scripted_api import SESSION, Asked, Rule
+from tests.realclient.scripted_api import SESSION, Asked, Noted, Rule
 from tests.realclient.test_realclient_plugin import catalogue, marketed
 
 pytestmark = pytest.mark.realclient
@@ -50,16 +51,24 @@ def came_back(asked: Asked) -> list[str]:
     return [json.dumps(block["content"]) for block in blocks if block.get("type") == "tool_result"]
 
 
+def brings(count: int) -> Callable[[Noted], bool]:
+    """Whether a request brings what so many calls gave."""
+    return lambda noted: noted.detail.kind == SESSION and len(came_back(noted.detail)) >= count
+
+
+def answers(request: Noted) -> Callable[[Noted], bool]:
+    """Whether a reply is the one to `request`."""
+    return lambda noted: bool(noted.detail["to"] == request.number)
+
+
 def talked(machine: Box, server: str, calls: Calls) -> None:
     """Say the sentences in a terminal; what came back from each call holds its words."""
     found: list[str] = []
     with machine.terminal("--allowedTools", f"mcp__{server}") as terminal:
         for number in range(len(calls)):
             terminal.type(f"{SAID}, turn {number} now")
-            request = machine.journal.wait(
-                "request", lambda n, seen=number: n.detail.kind == SESSION and len(came_back(n.detail)) > seen
-            )
-            machine.journal.wait("reply", lambda n, to=request.number: n.detail["to"] == to)
+            request = machine.journal.wait("request", brings(number + 1))
+            machine.journal.wait("reply", answers(request))
             found = came_back(request.detail)
     for result, (name, _, words) in zip(found, calls, strict=True):
         assert words in result, (name, result)

@@ -56,6 +56,7 @@ def test_what_is_no_request_is_told_and_the_next_one_answered(project):
 
 
 URIS = (
+    "reverie://episodes/../MEMORY",
     "reverie://episodes/../../../../etc/passwd",
     "reverie://episodes/2026-11-20/../../MEMORY",
     "reverie://MEMORY.md",
