@@ -8,7 +8,7 @@ file in question is as it was; a name that it does not have is looked for anew.
 from __future__ import annotations
 
 from pathlib import Path
-from threading import Lock
+from threading import local
 
 from pipeline.app import scopes
 from pipeline.app.application import App
@@ -22,29 +22,26 @@ _TICK_NS = 20_000_000
 """Two changes within one tick of the kernel's clock leave the same times; ticks are shorter."""
 
 
-class Finder:
-    """The last look at each store that was asked for."""
+class Finder(local):
+    """The last look at each store that was asked for; each thread has its own."""
 
     def __init__(self) -> None:
         self._looks: dict[Path, tuple[Store, _Times, Snapshot]] = {}
-        self._lock = Lock()
 
     def find(self, asked: App, name: str) -> tuple[App, Document]:
         """Return the memory that `name` means and its scope; errors are those of `scopes.holder`."""
-        with self._lock:
-            for app in scopes.all_of(asked):
-                known = self._known(app, name)
-                if known is not None:
-                    return app, known
+        for app in scopes.all_of(asked):
+            known = self._known(app, name)
+            if known is not None:
+                return app, known
         app = scopes.holder(asked, name)
-        with self._lock:
-            store = app.open_store()
-            begun, times = _now_ns(), folder_times(store.root)
-            snapshot = store.scan()
-            # What is written in the very tick of a look leaves the times as they were.
-            settled = all(ctime + _TICK_NS < begun for _, ctime in times.values())
-            self._looks[app.store_path] = (store, times if settled else {}, snapshot)
-            found = snapshot.by_name(name)
+        store = app.open_store()
+        begun, times = _now_ns(), folder_times(store.root)
+        snapshot = store.scan()
+        # What is written in the very tick of a look leaves the times as they were.
+        settled = all(ctime + _TICK_NS < begun for _, ctime in times.values())
+        self._looks[app.store_path] = (store, times if settled else {}, snapshot)
+        found = snapshot.by_name(name)
         if found is None:
             raise UnknownMemoryError(f"no memory is called {name!r}", fix="It went just now: ask again.")
         return app, found

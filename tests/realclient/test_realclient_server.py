@@ -1,7 +1,7 @@
 """The MCP server in the real client: brought by the plugin, or registered in the person's own file."""
 
 import json
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -51,12 +51,14 @@ def came_back(asked: Asked) -> list[str]:
     return [json.dumps(block["content"]) for block in blocks if block.get("type") == "tool_result"]
 
 
-def came_after(seen: int, note: Noted) -> bool:
-    return note.detail.kind == SESSION and len(came_back(note.detail)) > seen
+def brings(count: int) -> Callable[[Noted], bool]:
+    """Whether a request brings what so many calls gave."""
+    return lambda noted: noted.detail.kind == SESSION and len(came_back(noted.detail)) >= count
 
 
-def answers(number: int, note: Noted) -> bool:
-    return bool(note.detail["to"] == number)
+def answers(request: Noted) -> Callable[[Noted], bool]:
+    """Whether a reply is the one to `request`."""
+    return lambda noted: bool(noted.detail["to"] == request.number)
 
 
 def talked(machine: Box, server: str, calls: Calls) -> None:
@@ -65,8 +67,8 @@ def talked(machine: Box, server: str, calls: Calls) -> None:
     with machine.terminal("--allowedTools", f"mcp__{server}") as terminal:
         for number in range(len(calls)):
             terminal.type(f"{SAID}, turn {number} now")
-            request = machine.journal.wait("request", partial(came_after, number))
-            machine.journal.wait("reply", partial(answers, request.number))
+            request = machine.journal.wait("request", brings(number + 1))
+            machine.journal.wait("reply", answers(request))
             found = came_back(request.detail)
     for result, (name, _, words) in zip(found, calls, strict=True):
         assert words in result, (name, result)

@@ -52,6 +52,9 @@ async def eight(served, folders):
                 "remember", {"text": f"Host {number} listens on port {8000 + number}.", "type": "reference"}
             )
             assert not result.is_error, result.content
+            for _ in range(2):
+                found = await client.call_tool("get", {"name": result.structured_content["name"]})
+                assert not found.is_error, found.content
 
     async with anyio.create_task_group() as group:
         for number in range(8):

@@ -1,10 +1,13 @@
 """Hostile and odd input: each request is answered as JSON-RPC has it, and the server goes on."""
 
+import json
+import subprocess
 import sys
 from typing import Any
 
 import pytest
 
+from pipeline.core import paths
 from pipeline.server import jsonrpc
 from pipeline.server.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, NO_METHOD, NO_RESOURCE, PARSE
 from tests.support.mcp_clients import HANDSHAKE, alone, asking, exchanged
@@ -56,6 +59,7 @@ def test_what_is_no_request_is_told_and_the_next_one_answered(project):
 
 
 URIS = (
+    "reverie://episodes/../MEMORY",
     "reverie://episodes/../../../../etc/passwd",
     "reverie://episodes/2026-11-20/../../MEMORY",
     "reverie://MEMORY.md",
@@ -69,8 +73,9 @@ URIS = (
 def test_no_resource_leads_out_of_the_store(project):
     kept = asking(1, "remember", text="The build box has twelve cores.", type="reference")
     reads = [request(number, "resources/read", uri=uri) for number, uri in enumerate(URIS, start=2)]
-    answers = by_id(exchanged(project, kept, *reads))
-    assert not answers[1]["result"]["isError"]
+    assert not exchanged(project, kept)[0]["result"]["isError"]
+    (paths.project_store(project) / "episodes").mkdir()
+    answers = by_id(exchanged(project, *reads))
     assert {answers[ask["id"]]["error"]["code"] for ask in reads} == {NO_RESOURCE}
 
 
@@ -166,6 +171,49 @@ def test_a_cancelled_call_ends_without_an_answer_while_others_are_answered(proje
     assert {answer["id"] for answer in answers if "id" in answer} == {3}
     steps = [answer["params"]["progress"] for answer in answers if "method" in answer]
     assert steps == sorted(set(steps))
+
+
+DEAF = SLOW.replace(
+    """    while True:
+        call.go_on("waiting")
+        threading.Event().wait(0.01)
+""",
+    """    calls.append(call)
+    try:
+        while len(calls) == 1:
+            call.go_on("waiting")
+            threading.Event().wait(0.01)
+    finally:
+        return {}
+""",
+).replace("import threading\n", "import threading\ncalls = []\n")
+
+
+def test_what_a_cancelled_call_gives_all_the_same_is_not_sent(project):
+    first = {**asking(1, "slow"), "params": {"name": "slow", "_meta": {"progressToken": "t"}}}
+    command = [sys.executable, "-c", DEAF]
+    with subprocess.Popen(command, cwd=project, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        assert server.stdin is not None and server.stdout is not None
+
+        def send(*messages):
+            server.stdin.write(b"".join(json.dumps(message).encode() + b"\n" for message in messages))
+            server.stdin.flush()
+
+        send(HANDSHAKE, first)
+        while json.loads(server.stdout.readline()).get("method") != "notifications/progress":
+            continue
+        send(cancelling(1), asking(2, "slow"))
+        answered = [message["id"] for message in map(json.loads, until(server.stdout, 2)) if "id" in message]
+        assert answered == [2]
+        server.stdin.close()
+
+
+def until(lines, ident):
+    """Yield lines up to the answer to `ident`: both calls take the slow lane, one after the other."""
+    for line in lines:
+        yield line
+        if json.loads(line).get("id") == ident:
+            return
 
 
 def test_before_the_handshake_only_a_ping_is_answered(project):
