@@ -399,11 +399,14 @@ class App:
 
         The search index is built anew as well, the team's too, and those of stores that are gone are deleted.
         """
+        from pipeline.consolidation import reflection
         from pipeline.search.refresh import refresh_index, sweep_indexes
 
         self.require_settings()
         store, now = self.open_store(), self.clock.now()
-        wrote = store.reindex(now=now, anew=True)
+        documents: list[Document] = []
+        wrote = store.reindex(now=now, anew=True, tell=documents.extend)
+        wrote += reflection.write_from(self.home, self.settings, store, documents, now)
         refresh_index(self.home, store, now, rebuild=True)
         if self.team_path is not None:
             refresh_index(self.home, open_store(self.team_path, self.settings), now, rebuild=True)

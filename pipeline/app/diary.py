@@ -1,8 +1,10 @@
-"""What happened when: the entries that conversations left in the diary of a project."""
+"""What happened when: the entries that conversations, dreams and a person left in the diary."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
 
 from pipeline.app.application import App
 from pipeline.core import zone
@@ -12,8 +14,11 @@ from pipeline.store import Episode, diary_day, diary_days
 from pipeline.text.dates import parse_day
 from pipeline.text.since import since as moment_of
 
-HOW_IT_COMES = "A conversation leaves an entry when it is over and a model has read it."
-NO_MODEL = " There is no model now, so none is written; `reverie doctor` says what would bring one."
+HOW_IT_COMES = "A conversation leaves an entry when it is over; so do dreams and `reverie add`."
+NO_MODEL = (
+    " There is no model now, so it tells only what was kept of a conversation; `reverie doctor` says what"
+    " would bring one."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,23 +35,27 @@ def timeline(app: App, *, since: str = "", words: str = "", limit: int = 0) -> l
     Of each the entries that hold all of `words`, whole or in part. Raises UsageError for a day that there is
     not, StoreError for a page that can't be read.
     """
-    first = zone.day(iso(moment_of(since, app.clock.now()))) if since else ""
     if app.is_fresh:
         return []
-    root = app.open_store().root
+    return pages(app.open_store().root, app.clock.now(), since=since, words=words, limit=limit)
+
+
+def pages(root: Path, now: datetime, *, since: str = "", words: str = "", limit: int = 0) -> list[Day]:
+    """Return what `timeline` does of the store at `root`; errors are the same."""
+    first = zone.day(iso(moment_of(since, now))) if since else ""
     asked = words.casefold().split()
     found: list[Day] = []
     for name in diary_days(root):
         if name < first or (limit and len(found) == limit):
             break
-        entries = [entry for entry in _entries(app, name) if _holds(entry, asked)]
+        entries = [entry for entry in _entries(root, name) if _holds(entry, asked)]
         if entries:
             found.append(Day(name, tuple(entries)))
     return found
 
 
 def no_model(app: App) -> str:
-    """Return the sentence that no entry comes, as there is no model to write one; "" where there is."""
+    """Return the sentence that entries tell little, as there is no model to write them; "" where there is."""
     return NO_MODEL if app.offline else ""
 
 
@@ -55,9 +64,10 @@ def day(app: App, text: str = "") -> Day:
 
     Raises InputError when nothing was written on it.
     """
-    days = [] if app.is_fresh else diary_days(app.open_store().root)
+    root = Path() if app.is_fresh else app.open_store().root
+    days = [] if app.is_fresh else diary_days(root)
     if not text:
-        text = next((name for name in days if _entries(app, name)), "")
+        text = next((name for name in days if _entries(root, name)), "")
         if not text:
             raise InputError(
                 "the diary has no entry yet",
@@ -67,9 +77,9 @@ def day(app: App, text: str = "") -> Day:
         if text.lower() not in ("today", "yesterday"):
             raise UsageError(f"{text!r} is no day", fix="Write 2026-11-20, today or yesterday.")
         text = zone.day(iso(moment_of(text, app.clock.now())))
-    entries = _entries(app, text) if days else []
+    entries = _entries(root, text) if days else []
     if not entries:
-        newest = next((name for name in days if _entries(app, name)), "")
+        newest = next((name for name in days if _entries(root, name)), "")
         last = f" The last that has one: {newest}." if newest else ""
         raise InputError(
             f"nothing was written on {text}", fix=f"`reverie timeline` lists the days.{last}{no_model(app)}"
@@ -77,8 +87,7 @@ def day(app: App, text: str = "") -> Day:
     return Day(text, tuple(entries))
 
 
-def _entries(app: App, name: str) -> list[Episode]:
-    root = app.open_store().root
+def _entries(root: Path, name: str) -> list[Episode]:
     try:
         return diary_day(root, name)
     except OSError as error:

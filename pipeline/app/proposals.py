@@ -9,7 +9,7 @@ from typing import Any
 
 from pipeline.app.application import App
 from pipeline.app.changes import MemoryChange, memory_changes
-from pipeline.consolidation.commit import changes
+from pipeline.consolidation.commit import changes, diary
 from pipeline.consolidation.commit.execute import promote
 from pipeline.consolidation.commit.proposals import decode
 from pipeline.core.errors import ConflictError, InputError, ReverieError, StoreError
@@ -252,6 +252,7 @@ def _dreamt(app: App, store: Store, found: InboxItem) -> Planned:
             f"it can't be done: {refused.reason}",
             fix=f"Edit the memory by hand if it is right, then `reverie inbox reject {found.id}`.",
         )
+    planned.door.bring(diary.page(planned, store, snapshot, now, whole=False))
     return Planned(app, found, planned.door, planned.promoted)
 
 

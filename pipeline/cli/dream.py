@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from pipeline.app import dream as dreams
+from pipeline.app import views
 from pipeline.app.application import App
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption, LlmOption, StoreOption
@@ -27,6 +28,24 @@ def consolidate(
     """Merge and prune one store, checked and undoable."""
     with progress("dreaming"):
         report = dreams.consolidate(App(store=store, llm=llm), force=force, dry_run=dry_run)
+    output.data(report, lambda: _tell(report), as_json=as_json)
+
+
+def reflect(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
+    store: StoreOption = None,
+    llm: LlmOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Dream over the store here; no gate is asked.
+
+    REFLECTION.md is made anew after it.
+    """
+    app = App(store=store, llm=llm)
+    with progress("dreaming"):
+        report = dreams.consolidate(app, force=True, dry_run=dry_run)
+        if not dry_run:
+            views.reflection(app, app.open_store())
     output.data(report, lambda: _tell(report), as_json=as_json)
 
 

@@ -1,11 +1,9 @@
-"""Commands about single memories: show, why, add, forget, pin, unpin; and reindex."""
+"""Commands about single memories: show, why, forget, pin, unpin; and reindex."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from pipeline.app import memories as store_memories
 from pipeline.app import pins, recall, scopes
@@ -16,7 +14,6 @@ from pipeline.app.scopes import scope_of
 from pipeline.cli import output
 from pipeline.cli.changes import for_all
 from pipeline.cli.options import (
-    TYPE_NAMES,
     JsonOption,
     NameArgument,
     NamesArgument,
@@ -72,41 +69,6 @@ def why(
         {**output.plain(found), "scope": scope_of(app)}, lambda: _tell_why(found, app), as_json=as_json
     )
     _note(asked, app, name)
-
-
-def add(
-    statement: Annotated[str, typer.Argument(metavar="TEXT", help="The fact, in one or a few sentences.")],
-    kind: Annotated[
-        str, typer.Option("--type", metavar="T", help=f"{TYPE_NAMES}. Default: what the words speak for.")
-    ] = "",
-    name: Annotated[str, typer.Option("--name", help="Its name; made from the text if not given.")] = "",
-    description: Annotated[str, typer.Option("--description", help="One line for the index.")] = "",
-    why: Annotated[str, typer.Option("--why", help="The reason.")] = "",
-    force: Annotated[
-        bool,
-        typer.Option(
-            "--force", help="Also if a memory says the same already, or the text reads like a permission."
-        ),
-    ] = False,
-    user: Annotated[bool, typer.Option("--user", help="For all projects, not only the one here.")] = False,
-    team: Annotated[bool, typer.Option("--team", help="For the team, whose others read it.")] = False,
-    store: StoreOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Write a memory yourself.
-
-    One whose text stands in a memory already is not written: exit code 1, and its name is told.
-    """
-    app = App(store=store, user=user, team=team)
-    memory = store_memories.add(
-        app, statement, kind=kind, name=name, description=description, why=why, force=force
-    )
-    output.data(
-        memory,
-        lambda: output.line(f"created    {memory.name} ({memory.path}){for_all(app)}"),
-        as_json=as_json,
-    )
-    output.talk(app.index_trouble())
 
 
 def forget(

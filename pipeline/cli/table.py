@@ -51,12 +51,30 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
         "show": Entry("memories", "show", "Print one memory as it stands in its file."),
         "why": Entry("memories", "why", "Show who said it, where, and which run and model kept it."),
         "search": Entry("search", "search", "Find memories by their words, here and in the user scope."),
-        "add": Entry("memories", "add", "Write a memory yourself."),
+        "add": Entry("writing", "add", "Write a memory yourself."),
+        "procedure": Entry(
+            "writing",
+            "procedure",
+            "Write a procedure, step by step.",
+        ),
+        "update": Entry("writing", "update", "Change what you name of a memory, nothing else."),
+        "edit": Entry("writing", "edit", "Change a memory's file in your editor."),
         "forget": Entry("memories", "forget", "Retire memories so that old words never bring them back."),
         "restore": Entry("changes", "restore", "Bring a retired memory back from the archive."),
         "pin": Entry("memories", "pin", "Protect a memory from dreams."),
         "unpin": Entry("memories", "unpin", "End the protection of a pinned memory."),
         "reindex": Entry("memories", "reindex", "Rebuild MEMORY.md, all derived files and the search index."),
+        "tags": Entry("views", "tags", "List the tags in use, the most frequent first."),
+        "core": Entry(
+            "views",
+            "core",
+            "Make CORE.md anew, and print it.",
+        ),
+        "reflection": Entry(
+            "views",
+            "reflection",
+            "Make REFLECTION.md anew, and print it.",
+        ),
         "embed": Entry("search", "embed", "Make the vectors that [embeddings] asks for."),
     },
     "Changes and decisions": {
@@ -71,6 +89,8 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
     },
     "What happened when": {
         "timeline": Entry("diary", "timeline", "List what conversations were about, day by day."),
+        "episodes": Entry("views", "episodes", "List the entries of the diary, the newest first."),
+        "episode": Entry("views", "episode", "Add an entry to today's page of the diary."),
         "day": Entry("diary", "day", "Show one day of the diary whole."),
     },
     "Reading sessions": {
@@ -86,6 +106,11 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
     "Dreams": {
         "dream": Entry("dream", "dream", "Consolidate the stores whose gates are open."),
         "consolidate": Entry("dream", "consolidate", "Merge and prune one store, checked and undoable."),
+        "reflect": Entry(
+            "dream",
+            "reflect",
+            "Dream over the store here; no gate is asked.",
+        ),
         "report": Entry("dream", "report", "Show what a dream did, and what it held back."),
     },
     "Trying it out": {

@@ -183,6 +183,11 @@ class DreamSettings(_Section):
     cues: bool = Field(True, description="Whether dreams ask for phrases by which older memories are found.")
     learning_days: Count = Field(90, description="Days without use that retire a learning.")
     task_days: Count = Field(30, description="Days after which a finished task is retired.")
+    projects: Annotated[tuple[str, ...], BeforeValidator(_listed)] = Field(
+        (),
+        description="Tags that name projects, for the patterns across projects in REFLECTION.md. Empty: the"
+        " projects whose memory folders are known.",
+    )
 
 
 class RecallSettings(_Section):

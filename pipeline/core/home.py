@@ -80,6 +80,11 @@ class Home:
         return self.path / home_files.USER_STORE
 
     @property
+    def drafts(self) -> Path:
+        """Return the folder of texts that a person edited and that could not be written."""
+        return self.path / home_files.DRAFTS
+
+    @property
     def spool(self) -> Path:
         """Return the folder of events that no worker has taken yet."""
         return self.path / home_files.SPOOL

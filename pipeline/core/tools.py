@@ -47,42 +47,46 @@ def run_tool(command: Sequence[str], *, given: str = "") -> tuple[int, str, str]
 
 
 def edit_text(text: str) -> str:
-    """Let a person change `text` in the editor of their own, ``$VISUAL`` or ``$EDITOR``, else ``vi``.
+    """Let a person change `text` as `edit_bytes` does; its lines end as Python has them."""
+    edited = edit_bytes(text.encode("utf-8"), "give the text by --text")
+    return edited.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def edit_bytes(data: bytes, otherwise: str) -> bytes:
+    """Let a person change `data` in the editor of their own, ``$VISUAL`` or ``$EDITOR``, else ``vi``.
 
     Raises InputError when the editor is not there, says that it failed, or leaves no file; then nothing was
-    changed.
+    changed. `otherwise` says what else they can do.
     """
-    command = _editor()
+    command = _editor(otherwise)
     with tempfile.TemporaryDirectory(prefix="reverie-edit-") as folder:
         file = Path(folder) / "memory.md"
         try:
-            file.write_text(text, "utf-8")
+            file.write_bytes(data)
             code = subprocess.run([*command, str(file)], check=False).returncode
         except OSError as error:
             raise InputError(
                 f"the editor {command[0]} can't be started: {error.strerror}",
-                fix="Set EDITOR, or give the text by --text.",
+                fix=f"Set EDITOR, or {otherwise}.",
             ) from error
         if code:
             how = f"ended with {code}" if code > 0 else f"was ended (signal {-code})"
             raise InputError(f"the editor {command[0]} {how}, so nothing was changed", fix="Try again.")
         try:
-            return file.read_text("utf-8", "replace") if file.exists() else _left_nothing(command)
+            return file.read_bytes()
+        except FileNotFoundError as error:
+            raise InputError(
+                f"the editor {command[0]} left no file, so nothing was changed",
+                fix=f"Try again, or {otherwise}.",
+            ) from error
         except OSError as error:
             raise InputError(
                 f"what the editor {command[0]} left can't be read: {error.strerror}",
-                fix="Try again, or give the text by --text.",
+                fix=f"Try again, or {otherwise}.",
             ) from error
 
 
-def _left_nothing(command: Sequence[str]) -> str:
-    raise InputError(
-        f"the editor {command[0]} left no file, so nothing was changed",
-        fix="Try again, or give the text by --text.",
-    )
-
-
-def _editor() -> list[str]:
+def _editor(otherwise: str) -> list[str]:
     for name in ("VISUAL", "EDITOR"):
         words = places.variable(name)
         try:
@@ -90,7 +94,7 @@ def _editor() -> list[str]:
         except ValueError as error:
             raise InputError(
                 f"{name} is {words!r}, which is no command: a quotation mark has no other",
-                fix=f"Set {name} anew, or give the text by --text.",
+                fix=f"Set {name} anew, or {otherwise}.",
             ) from error
         if command:
             return command

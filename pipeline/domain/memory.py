@@ -66,6 +66,8 @@ TYPES: dict[str, MemoryType] = {row.name: row for row in _ROWS}
 _SPEAKERS = ("person", "assistant", "pasted")
 HUMAN_ONLY = frozenset({"user", "feedback"})
 """Types that only a person's own words can support."""
+FINISHED = frozenset({"done", "completed", "closed", "cancelled", "canceled", "dropped"})
+"""Words that a task's status has when nothing is to be done any more, in lower case."""
 
 
 class Untouchable(Enum):
@@ -170,6 +172,8 @@ class Memory:
     does not say; `path` is relative to the store, empty before the memory is written; `aliases` are names
     and ids of memories merged into this one, and former names of its own, by which it is still found;
     `replaces` is what it took the place of; `cues` are phrases by which it is searched, never shown.
+    A procedure has `steps`, and what holds before and after them; a task may have `status`, `completed_at`,
+    `blockers` and `outcome`.
     """
 
     name: str
@@ -191,6 +195,13 @@ class Memory:
     replaces: tuple[Replaced, ...] = ()
     cues: tuple[str, ...] = ()
     pinned: bool = False
+    steps: tuple[str, ...] = ()
+    preconditions: tuple[str, ...] = ()
+    postconditions: tuple[str, ...] = ()
+    status: str = ""
+    completed_at: datetime | None = None
+    blockers: tuple[str, ...] = ()
+    outcome: str = ""
     path: str = ""
     extra: dict[str, Any] = field(default_factory=dict)
 
@@ -225,6 +236,37 @@ class Memory:
     def shown_title(self) -> str:
         """Return the title, or one made from the name."""
         return self.title or self.name.replace("-", " ").replace("_", " ").strip().capitalize()
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether its status says that nothing is to be done any more."""
+        return self.status.strip().lower() in FINISHED
+
+    @property
+    def finished_at(self) -> datetime | None:
+        """Return since when nothing is to be done any more, as far as the file tells; None while there is."""
+        return self.completed_at or (self.updated or self.created if self.is_finished else None)
+
+    @property
+    def parts_of_work(self) -> tuple[str, ...]:
+        """Return what stands beside the text of a procedure or a task, each a line of its own."""
+        lists = (*self.steps, *self.preconditions, *self.postconditions, *self.blockers)
+        return tuple(text for text in (*lists, self.outcome) if text)
+
+    @property
+    def whole_text(self) -> str:
+        """Return the text and below it what stands beside it, as one is told of a procedure or a task."""
+        steps = [f"{number}. {text}" for number, text in enumerate(self.steps, start=1)]
+        lists = {
+            "Before": [f"- {text}" for text in self.preconditions],
+            "Steps": steps,
+            "After": [f"- {text}" for text in self.postconditions],
+            "Waits for": [f"- {text}" for text in self.blockers],
+            "Status": [self.status] if self.parts_of_work and self.status else [],
+            "Outcome": [self.outcome] if self.outcome else [],
+        }
+        more = [f"{label}:\n" + "\n".join(lines) for label, lines in lists.items() if lines]
+        return "\n\n".join([self.body.rstrip("\n"), *more]) + "\n" if more else self.body
 
     @property
     def dictated_at(self) -> datetime | None:

@@ -24,7 +24,10 @@ from pipeline.ledger import dialogue, inbox, runs, utterances
 from pipeline.llm import Message, Request
 from pipeline.llm.prompts import load
 from pipeline.revision import Door
-from pipeline.store import Snapshot, WriteFile
+from pipeline.store import Episode, Move, Put, Snapshot, WriteFile
+
+_MOST_TAGS = 8
+"""Tags of an entry in the diary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +169,7 @@ def _apply(
         door = Door(phase.store, now=terms.now)
         # Planning reads files too, so it meets a change by somebody else as well.
         planned = plan(verdict, door, snapshot, terms)
-        door.bring(_episode(phase, span, checkpoint.run_id, diary, planned))
+        door.bring(_episodes(phase, span, answer, diary, door))
         if door.operations:
             checkpoint.keep("planned", planned.to_json(), now=terms.now)
             faults.reach("extract.planned_kept")
@@ -184,22 +187,27 @@ def _elsewhere(span: Span) -> str:
     return f"; {found}" if found else ""
 
 
-def _episode(
-    phase: PhaseContext, span: Span, run_id: str, diary: Entry, planned: ExtractionPlan
-) -> list[WriteFile]:
-    if not diary.title or not span.last:
-        return []
+def _episodes(phase: PhaseContext, span: Span, answer: Answer, diary: Entry, door: Door) -> list[WriteFile]:
+    """Return the page of the diary with what came of `span`: its title and lines, or what was kept of it.
+
+    Without a model nobody tells what a conversation was about, so each memory has an entry of its own.
+    """
     if phase.proposes_only:
         return []
-    day, _, clock = zone.minute(parse_time(span.ended_at) or phase.clock.now()).partition(" ")
-    paths = [action.path for action in planned.actions if action.path]
-    page = phase.store.append_episode(
-        date=day,
-        time=clock,
-        title=diary.title,
-        type_name="conversation",
-        link=paths[0] if paths else "",
-        summary=diary.summary,
-        marker=run_id,
-    )
+    kept = [
+        (operation.target if isinstance(operation, Move) else operation.path, operation.memory)
+        for operation in door.operations
+        if isinstance(operation, Move | Put)
+    ]
+    said = [moment for line in answer.rendering.lines.values() if (moment := parse_time(line.at))]
+    at = parse_time(span.ended_at) or max(said, default=phase.clock.now())
+    entries: list[Episode] = []
+    if diary.title and span.last:
+        tags = [*dict.fromkeys(tag for _, memory in kept for tag in memory.tags)]
+        link = kept[0][0] if kept else ""
+        more = {"tags": tags[:_MOST_TAGS], "summary": diary.summary}
+        entries = [Episode.of(at, diary.title, "conversation", **more, memory=link)]
+    elif answer.by_rules:
+        entries = [Episode.about(memory, path, at) for path, memory in kept]
+    page = phase.store.append_episodes(entries)
     return [page] if page else []

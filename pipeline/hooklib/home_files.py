@@ -28,6 +28,9 @@ ZONES = "zones"
 USER_STORE = "memory"
 """The store of the memories meant for all projects."""
 
+DRAFTS = "drafts"
+"""Texts that a person edited and that could not be written."""
+
 SPOOL = "spool"
 QUARANTINE = "spool/quarantine"
 ALLOWED = "allowed.jsonl"

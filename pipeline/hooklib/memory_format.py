@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 INDEX = "MEMORY.md"
 OVERFLOW = "MEMORY-more.md"
+CORE = "CORE.md"
 INDEX_LINES = 200
 INDEX_BYTES = 25_000
 """What Claude Code loads of `INDEX` at the start of a session: so many lines, or so many bytes."""

@@ -9,7 +9,11 @@ if TYPE_CHECKING:
 NULLS = frozenset({"~", "null", "Null", "NULL"})
 """How YAML writes that a value is nothing. As a name, a description or an item of a list they are words."""
 NEVER_NULL = frozenset({"name", "description"})
-WORDED = NEVER_NULL | {"id", "title", "type", "origin", "tags", "aliases", "anchors", "cues"}
+WORDED = (
+    NEVER_NULL
+    | {"id", "title", "type", "origin", "tags", "aliases", "anchors", "cues"}
+    | {"steps", "preconditions", "postconditions", "status", "blockers", "outcome"}
+)
 """Keys, at the top and below ``metadata``, whose plain values are words: 012 is not ten, null not nothing."""
 INTEGER = r"[-+]?(?:0|[1-9][0-9]{0,4000})"
 DECIMAL = r"[-+]?(?:0|[1-9][0-9]{0,17})\.[0-9]{1,30}(?:[eE][-+][0-9]{1,3})?"

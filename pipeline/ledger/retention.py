@@ -10,8 +10,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from pipeline.core import zone
 from pipeline.core.clock import parse_time
 from pipeline.hooklib import claude_settings
 from pipeline.hooklib.times import DAY
@@ -139,6 +141,20 @@ def _done(ledger: Ledger, chore: str) -> float | None:
 
 def _note(ledger: Ledger, chore: str, at: float) -> None:
     ledger.execute("INSERT OR REPLACE INTO chores (name, at) VALUES (?, ?)", (chore, at))
+
+
+def is_done_today(ledger: Ledger, chore: str, now: Moment) -> bool:
+    """Whether the chore of that name was noted on the local day of `now`."""
+    return zone.day(_as_time(_done(ledger, chore))) == zone.day(_as_time(seconds(now)))
+
+
+def note_done(ledger: Ledger, chore: str, now: Moment) -> None:
+    """Note that the chore of that name was done at `now`."""
+    _note(ledger, chore, seconds(now))
+
+
+def _as_time(at: float | None) -> datetime | None:
+    return None if at is None else datetime.fromtimestamp(at, UTC)
 
 
 def compact(ledger: Ledger) -> None:

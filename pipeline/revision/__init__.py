@@ -4,7 +4,7 @@ Whoever asks (extraction, a dream, the inbox, a person) hands over old text, new
 sentence, and gets the same checks: `compose` makes new texts out of sentences, `door` judges and writes them.
 """
 
-from pipeline.revision.compose import Removal, Replacement, amended, merged, without
+from pipeline.revision.compose import Removal, Replacement, amended, lost_between, merged, without
 from pipeline.revision.door import Door
 
-__all__ = ["Door", "Removal", "Replacement", "amended", "merged", "without"]
+__all__ = ["Door", "Removal", "Replacement", "amended", "lost_between", "merged", "without"]

@@ -83,6 +83,21 @@ class Door:
             self._keep_former(document)
         return self._add(planned)
 
+    def write_as(self, document: Document, data: bytes, removed: str) -> Put | Flaw:
+        """Plan `data`, the whole file of `document` as a person edited it, or say why it may not stand.
+
+        What it leaves out is `removed` at their word. Raises DocumentError as `Store.put_as` does.
+        """
+        planned = self.store.put_as(data, document, now=self._now)
+        old, new = document.memory, planned.memory
+        removals = [Removal(text, reason=removed) for text in lost_between(old.body, new.body, ())]
+        flaw = self._kept_from_team(new) or self._untouchable(document) or self._misses(old, new, removals)
+        if flaw is not None:
+            return flaw
+        if removals:
+            self._keep_former(document)
+        return self._add(planned)
+
     def retire(self, document: Document, reason: str, superseded_by: str = "") -> Retire | Flaw:
         """Plan that `document` leaves for the archive, or say why it stays."""
         flaw = self._untouchable(document)
@@ -118,6 +133,8 @@ class Door:
                 return Flaw(
                     f"only one of “{survivor.name}” and “{other.name}” is a person's word", to_inbox=True
                 )
+            if not {*other.memory.parts_of_work} <= {*survivor.memory.parts_of_work}:
+                return Flaw(f"steps or conditions of “{other.name}” would be lost", to_inbox=True)
             lost = lost_between(other.memory.body, memory.body, removals)
             if lost:
                 return Flaw(f"“{lost[0][:80]}” would be lost")
@@ -327,4 +344,4 @@ def _flaw(*parts: str, approved: bool) -> Flaw | None:
 
 def _lines(memory: Memory) -> set[str]:
     names = {memory.name, memory.title, memory.shown_title, memory.description}
-    return names | {*memory.tags, *memory.anchors, *memory.cues}
+    return names | {*memory.tags, *memory.anchors, *memory.cues, *memory.parts_of_work, memory.status}

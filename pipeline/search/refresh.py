@@ -188,7 +188,7 @@ def content(item: Document, beside: Beside | None = None) -> Content:
         memory.title,
         memory.description,
         memory.tags,
-        memory.body,
+        memory.whole_text,
         _about(memory, item.front),
         cues.cues_of(memory, {memory.path: beside} if beside else {}),
         [str(link["target"]) for link in memory.relations if link.get("target")],

@@ -1,6 +1,6 @@
 """A store: one directory of memories, shared with Claude Code and with people who edit it.
 
-Changes are planned (`put`, `retire`, `append_episode`) without touching a file and then made together by
+Changes are planned (`put`, `retire`, `append_episodes`) without touching a file and then made together by
 `apply`. Only files that Reverie wrote and nobody changed since are ever rewritten.
 
 `Store` is the face of its parts: `Scanner` looks, `Planner` plans, `Journal` carries out, `WrittenLog` knows
@@ -38,6 +38,7 @@ from pipeline.store.files.layout import check_path, private_folder
 from pipeline.store.files.scanning import Document, Snapshot
 from pipeline.store.history import archive, forgotten, generations, hand_edits, retention, undo
 from pipeline.store.history.archive import Retired
+from pipeline.store.history.episodes import Episode
 from pipeline.store.history.forgotten import Forgotten
 from pipeline.store.history.generations import FileDiff, Generation
 from pipeline.store.history.hand_edits import HandEdit
@@ -225,6 +226,10 @@ class Store:
         """Plan a memory file: a new one, or `existing` with what differs replaced; see `Planner.put`."""
         return self._planner.put(memory, existing=existing, approved=approved)
 
+    def put_as(self, data: bytes, existing: Document, *, now: datetime) -> Put:
+        """Plan `data` as the whole file of `existing`, as a person wrote it; see `Planner.put_as`."""
+        return self._planner.put_as(data, existing, now=now)
+
     def rename(self, memory: Memory, existing: Document, *, approved: bool = False) -> Put | Move:
         """Plan `existing` with what differs replaced and under a new name; see `Planner.rename`."""
         return self._planner.rename(memory, existing, approved=approved)
@@ -241,34 +246,9 @@ class Store:
         """Plan what unpins a memory; empty when it is not pinned. ConflictError as in `Planner.unpin`."""
         return self._planner.unpin(document)
 
-    def append_episode(
-        self,
-        *,
-        date: str,
-        time: str,
-        title: str,
-        type_name: str,
-        marker: str,
-        tags: Sequence[str] = (),
-        link: str = "",
-        summary: Sequence[str] = (),
-        pending: WriteFile | None = None,
-    ) -> WriteFile | None:
-        """Plan one more entry in the day's log, or None when `marker` (a run id) is in it already.
-
-        `pending` is an earlier plan for the same day in the same change set; use the new one instead.
-        """
-        return self._planner.append_episode(
-            date=date,
-            time=time,
-            title=title,
-            type_name=type_name,
-            marker=marker,
-            tags=tags,
-            link=link,
-            summary=summary,
-            pending=pending,
-        )
+    def append_episodes(self, entries: Sequence[Episode]) -> WriteFile | None:
+        """Plan `entries`, all of one day, at the end of its log; see `Planner.append_episodes`."""
+        return self._planner.append_episodes(entries)
 
     def drop_plans(self) -> None:
         """Forget what was planned and will not be applied; its names are free again."""

@@ -9,16 +9,19 @@ import logging
 from collections.abc import Iterable
 from pathlib import Path
 
+from pipeline.context import known_stores
 from pipeline.core.errors import ODD_DATA, EmbeddingError, ReverieError, SearchError, StoreError, cause
 from pipeline.core.home import Home
 from pipeline.core.ids import new_id
 from pipeline.domain.job import Job
-from pipeline.hooklib import ownership
-from pipeline.ledger import files
+from pipeline.hooklib import memory_format, ownership
+from pipeline.ledger import files, retention
 from pipeline.search import index_reader
 from pipeline.worker import last_look, retry
 from pipeline.worker.context import WorkerContext, log_fields
 
+_DAILY = "views"
+"""The chore of making what fades anew."""
 LOG = logging.getLogger("reverie.worker")
 WORTH_A_TABLE = 20
 """Memories in all stores from which on the table of word vectors is made: 4 seconds, once."""
@@ -42,6 +45,25 @@ class DerivedFiles:
                 self._put_back(job, error)
             else:
                 self._context.finish(job)
+
+    def refresh_daily(self) -> None:
+        """Once a day make the derived files anew of all stores that have them: what nobody asks for fades.
+
+        A store in which nothing faded costs a look at its folders. What goes wrong is logged, and waits for
+        the next day.
+        """
+        context = self._context
+        ledger, now = context.ledger, context.clock.now()
+        if retention.is_done_today(ledger, _DAILY, now):
+            return
+        for path in dict.fromkeys([Home(context.home).user_store, *known_stores(ledger)]):
+            if (path / memory_format.CORE).exists() and not ownership.is_team(str(path)):
+                try:
+                    if context.opened_store(path).reindex(now=now, begin=False):
+                        self._note_folders(path)
+                except (ReverieError, OSError) as error:
+                    LOG.warning("the derived files of %s are of yesterday: %s", path, error)
+        retention.note_done(ledger, _DAILY, now)
 
     def index(self) -> None:
         """Bring the search indexes up to date: of the stores touched since with their teams', and the user's.

@@ -151,6 +151,7 @@ class Worker:
             recall_log.count(context)
             self.dreams.queue()
             self.derived.rebuild()
+            self.derived.refresh_daily()
             if asks:
                 self._dream_due(done, now_too=now_too)
             self.derived.index()

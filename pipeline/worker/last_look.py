@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 FILES, INDEX = "files_as_of", "index_as_of"
 """The notes of a search index that have the imprints: of the files made in the store, and of its own."""
-_DERIVED = (memory_format.INDEX, memory_format.OVERFLOW, "CORE.md")
+_DERIVED = (memory_format.INDEX, memory_format.OVERFLOW, memory_format.CORE)
 _KNOWN = (ownership.WRITTEN, *(f"{places.PRIVATE}/{name}" for name in ("identities.jsonl", "cues.json")))
 """What Reverie knows of the files and their words."""
 _THERE = ("_index.json", f"{places.PRIVATE}/intent.json")

@@ -13,7 +13,7 @@ from pipeline.core.ids import new_id
 from pipeline.domain.body import Body
 from pipeline.domain.memory import Evidence, Replaced
 from pipeline.revision import Door, Replacement, amended
-from pipeline.store import Store
+from pipeline.store import Episode, Store
 from tests.cli.conftest import session
 from tests.support.stores import NOW, memory
 from tests.support.terminals import on_terminals
@@ -67,7 +67,7 @@ def test_a_page_of_the_diary_alone_is_no_change_that_anybody_would_undo(desk):
     desk.here("add", "Ship on Mondays.", "--name", "ship")
     store = Store.open(desk.store)
     door = Door(store, now=NOW)
-    page = store.append_episode(date="2026-11-27", time="10:00", title="T", type_name="x", marker="m")
+    page = store.append_episodes([Episode("2026-11-27", "10:00", "T", "x")])
     assert page is not None
     door.bring([page])
     assert door.write("page-1", "extraction of a.jsonl").paths == ["episodes/2026-11-27.md"]

@@ -112,7 +112,7 @@ def used(bench, *, since=1000, last=0, how="last_accessed", **days):
 
 
 def done(days):
-    return {"completed_at": (NOW - timedelta(days=days)).isoformat(), "status": "completed"}
+    return {"completed_at": NOW - timedelta(days=days), "status": "completed"}
 
 
 LIFE = [
@@ -122,8 +122,10 @@ LIFE = [
     (old("amber", "fix", 400), {"amber": 95}, True),
     (old("amber", "decision", 900), {}, False),
     (old("amber", "feedback", 900), {}, False),
-    (old("amber", "task", 40, extra=done(31)), {}, True),
-    (old("amber", "task", 40, extra=done(29)), {}, False),
+    (old("amber", "task", 40, **done(31)), {}, True),
+    (old("amber", "task", 40, **done(29)), {}, False),
+    (old("amber", "task", 40, status="Done"), {}, True),
+    (old("amber", "task", 900, status="blocked"), {}, False),
     (old("amber", "task", 900), {}, False),
     (old("amber", "fix", 400, pinned=True), {}, False),
 ]

@@ -15,7 +15,8 @@ MERGE = op(
 )  # fmt: skip
 CLOCK = note("clock-report", "The report lost an hour because of local time.", type="insight")
 HEAD = (
-    "# Memory Reflection (auto-generated)\n> Last updated: {0} | Last reflection: {0} | Reflections: {1}\n\n"
+    "# Reflection Summary (auto-generated)\n"
+    "> Last updated: {0} | Last reflection: {0} | Total reflections: {1}\n\n## Themes\n"
 )
 
 
@@ -36,15 +37,16 @@ def test_it_says_what_the_memories_are_about_and_what_dreams_did(bench):
     assert text.startswith(HEAD.format(day, 1))
     clock = f"[{CLOCK.shown_title}]({bench.documents()['clock-report'].path})"
     themes = section(text, "Themes")
-    assert themes[0].startswith("- shop + style (2): ") and clock in themes[0] and "tabs-please" in themes[0]
-    assert [line.partition(" (")[0] for line in themes] == [
-        "- shop + style",
-        "- shop + time",
-        "- style + time",
+    assert themes[2:] == [
+        f'- **shop + style**: 2 memories ("{CLOCK.shown_title}", "{TABS.shown_title}")',
+        f'- **shop + time + style**: 1 memory ("{CLOCK.shown_title}")',
     ]
-    assert section(text, "Most Accessed") == [f"- {clock}: 4"]
-    assert section(text, "Recent Insights") == [f"- {clock}: {CLOCK.description[:80]}"]
-    assert section(text, "Consolidation History") == ["- Memories merged: 1; dreams: 1", f"- {day}: 1 merge"]
+    assert section(text, "Most Accessed")[2:] == [f"1. {clock} - 4 accesses"]
+    assert section(text, "Recent Insights")[2:] == [f"- {clock} - {CLOCK.body.strip()}"]
+    assert section(text, "Consolidation History") == ["- Total merges performed: 1"]
+    page = (bench.store.root / "episodes" / f"{day}.md").read_text("utf-8")
+    assert "- Merged shop-tabs into tabs-please\n- **Type:** merge\n- **Tags:** style, shop\n" in page
+    assert "- **Type:** reflection\n- **Summary:** merge: tabs-please, shop-tabs, into tabs-please\n" in page
     assert fsck(bench.store) == [] and "REFLECTION" not in bench.names()
 
 
@@ -58,7 +60,7 @@ def test_a_dream_that_found_nothing_to_do_has_a_report_and_counts_not(bench):
     assert bench.dream().word == "done"
     text = (bench.store.root / "REFLECTION.md").read_text("utf-8")
     assert text.startswith(HEAD.format(bench.clock.at.date().isoformat(), 1))
-    assert section(text, "Consolidation History")[0] == "- Memories merged: 1; dreams: 1"
+    assert section(text, "Consolidation History") == ["- Total merges performed: 1"]
 
 
 def test_every_dream_that_did_something_counts_once(bench):
@@ -72,9 +74,8 @@ def test_every_dream_that_did_something_counts_once(bench):
     bench.model(planned(op("relate", "clock-report", "shop-clock", relation="RELATED_TO")))
     assert [a.op for a in bench.dream().actions] == ["relate"]
     text = (bench.store.root / "REFLECTION.md").read_text("utf-8")
-    history = section(text, "Consolidation History")
-    assert history[0] == "- Memories merged: 1; dreams: 2"
-    assert [line.partition(": ")[2] for line in history[1:]] == ["1 relate", "1 merge"]
+    assert section(text, "Consolidation History") == ["- Total merges performed: 1"]
+    assert text.startswith(HEAD.format(bench.clock.at.date().isoformat(), 2))
 
 
 def test_a_file_of_that_name_that_somebody_wrote_stays(bench):

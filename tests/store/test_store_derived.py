@@ -4,12 +4,13 @@ import datetime as dt
 import json
 import os
 import re
+from dataclasses import replace
 
 import pytest
 
 from pipeline.core.errors import StoreError
-from pipeline.store import Store, foreign_dream_running, fsck
-from pipeline.store.derived.core_page import band, core_text, decay_score
+from pipeline.store import Episode, Store, diary_day, foreign_dream_running, fsck
+from pipeline.store.derived.core_page import band, decay_score
 from tests.support.stores import NOW, apply, memory, run, save, settled
 
 
@@ -24,7 +25,7 @@ def load(store, name="_index.json"):
 
 def test_the_index_mirrors_the_front_matter(store):
     relation = {"target": "x", "type": "SOLVES", "direction": "outgoing", "strength": 0.8}
-    made = memory("a", type="fix", title="A", body="b" * 300, relations=(relation,), extra={"steps": ["one"]})
+    made = memory("a", type="fix", title="A", body="b" * 300, relations=(relation,), steps=("one",))
     save(store, made)
     store.reindex(now=NOW)
     index = load(store)
@@ -169,20 +170,6 @@ def test_the_bands_include_their_lower_end(score, name):
     assert band(score) == name
 
 
-def test_core_lists_the_living_best_first_by_section():
-    made = [
-        memory(f"s{n:02}", type="solution", importance=n / 20, title=f"S{n:02}", path=f"s{n:02}.md")
-        for n in range(20)
-    ]
-    made.append(memory("pin", type="error", pinned=True, path="vault/pin.md", title="Pin", tags=("a", "b")))
-    made.append(memory("err", type="error", importance=1.0, path="e.md", title="Err"))
-    text = core_text(made, {}, NOW)
-    solutions = text.partition("## Critical Solutions\n")[2].partition("\n\n")[0].splitlines()
-    assert [line[3:6] for line in solutions] == [f"S{n:02}" for n in range(19, 6, -1)]
-    assert "Active memories: 15/22" in text and "Err" not in text
-    assert text.endswith("## Patterns & Workflows\n- [Pin](vault/pin.md) (a, b)\n")
-
-
 def test_the_counts_of_core_follow_and_its_day_does_not(store):
     save(store, memory("a"), memory("b", pinned=True))
     store.reindex(now=NOW)
@@ -196,43 +183,81 @@ def test_the_counts_of_core_follow_and_its_day_does_not(store):
     assert core.name not in Store.open(store.path).reindex(now=later + dt.timedelta(days=1))
 
 
-def test_core_stays_within_its_characters():
-    made = [memory(f"n{n}", type="fix", importance=1.0, title="t" * 2000, path=f"n{n}.md") for n in range(15)]
-    assert 8_000 < len(core_text(made, {}, NOW)) <= 12_000
+EPISODE = Episode(
+    "2026-11-27", "10:30", "Chose\ntabs", "decision", ("a", "b"), ("one", "two"),
+    "graph/decisions/x-a1b2c3.md",
+)  # fmt: skip
+SEEDS_PAGE = """# 2025-12-13
 
+## 10:30 - Fixed Discord bot reconnection
+- **Type:** fix
+- **Tags:** major-domo, discord, python
+- **Memory:** [discord-bot-reconnection](../graph/fixes/discord-bot-reconnection-a1b2c3.md)
+- **Summary:** Implemented exponential backoff for reconnections
 
-EPISODE = {
-    "date": "2026-11-27", "time": "10:30", "title": "Chose\ntabs", "type_name": "decision",
-    "tags": ("a", "b"), "link": "graph/decisions/x-a1b2c3.md", "summary": ("one", "two"),
-}  # fmt: skip
+## 11:15 - Chose websocket over polling
+- **Type:** decision
+- **Tags:** major-domo, architecture
+- **Memory:** [websocket-over-polling](../graph/decisions/websocket-over-polling-d4e5f6.md)
+- **Summary:** WebSocket provides lower latency for real-time game state updates
+"""
 WANTED = """# 2026-11-27
 
 ## 10:30 - Chose tabs
-<!-- run:r1 -->
 - **Type:** decision
 - **Tags:** a, b
-- **Memory:** [x-a1b2c3](../graph/decisions/x-a1b2c3.md)
+- **Memory:** [x](../graph/decisions/x-a1b2c3.md)
 - **Summary:** one
 - **Summary:** two
 """
 
 
 def test_an_episode_is_appended_once(store):
-    apply(store, store.append_episode(**EPISODE, marker="r1"))
+    apply(store, store.append_episodes([EPISODE]))
     file = store.root / "episodes/2026-11-27.md"
     assert file.read_text() == WANTED
-    assert store.append_episode(**EPISODE, marker="r1") is None
+    assert store.append_episodes([EPISODE]) is None and store.append_episodes([]) is None
     file.write_text(WANTED + "by hand")
-    first = store.append_episode(**EPISODE, marker="r2")
-    apply(store, store.append_episode(**EPISODE, marker="r3", pending=first), id="run-2")
-    assert file.read_text().startswith(WANTED + "by hand\n\n## 10:30")
+    more = [replace(EPISODE, title="Again"), replace(EPISODE, title="Chose")]
+    apply(store, store.append_episodes(more), id="run-2")
+    assert file.read_text().startswith(WANTED + "by hand\n\n## 10:30 - Again\n")
     assert file.read_text().count("## 10:30") == 3
 
 
-@pytest.mark.parametrize("values", [{"date": "../../x"}, {"date": "2026-1-1"}, {"time": "10:30:00"}])
+def test_the_seed_s_page_is_written_and_read(store):
+    entries = [
+        Episode(
+            "2025-12-13", "10:30", "Fixed Discord bot reconnection", "fix",
+            ("major-domo", "discord", "python"),
+            ("Implemented exponential backoff for reconnections",),
+            "graph/fixes/discord-bot-reconnection-a1b2c3.md",
+        ),
+        Episode(
+            "2025-12-13", "11:15", "Chose websocket over polling", "decision", ("major-domo", "architecture"),
+            ("WebSocket provides lower latency for real-time game state updates",),
+            "graph/decisions/websocket-over-polling-d4e5f6.md",
+        ),
+    ]  # fmt: skip
+    apply(store, store.append_episodes(entries))
+    assert (store.root / "episodes/2025-12-13.md").read_text() == SEEDS_PAGE
+    assert diary_day(store.root, "2025-12-13") == entries
+
+
+def test_an_entry_of_an_earlier_version_tells_its_run(store):
+    (store.root / "episodes").mkdir()
+    page = WANTED.replace("- **Type:**", "<!-- run:r1 -->\n- **Type:**", 1)
+    (store.root / "episodes/2026-11-27.md").write_text(page)
+    assert diary_day(store.root, "2026-11-27") == [replace(EPISODE, title="Chose tabs", run="r1")]
+    apply(store, store.append_episodes([replace(EPISODE, title="More")]))
+    assert (
+        (store.root / "episodes/2026-11-27.md").read_text().startswith(page + "\n## 10:30 - More\n- **Type")
+    )
+
+
+@pytest.mark.parametrize("values", [{"day": "../../x"}, {"day": "2026-1-1"}, {"time": "10:30:00"}])
 def test_an_episode_needs_a_date_and_a_time(store, values):
     with pytest.raises(StoreError):
-        store.append_episode(**{**EPISODE, **values}, marker="r1")
+        store.append_episodes([replace(EPISODE, **values)])
 
 
 def test_a_sound_store_has_no_findings(store):

@@ -13,7 +13,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.consolidation.commit import changes, reflection
+from pipeline.consolidation import reflection
+from pipeline.consolidation.commit import changes, diary
 from pipeline.consolidation.commit.report import DreamReport, write
 from pipeline.consolidation.lease import Permit
 from pipeline.consolidation.propose import committed_reply
@@ -200,6 +201,7 @@ def _apply(phase: PhaseContext, home: Path, report: DreamReport, plan: Committed
         try:
             # Planning reads files too, so it meets a change made meanwhile as well.
             planned = changes.plan(wanted, phase.store, snapshot, run_id=report.run_id, now=phase.clock.now())
+            planned.door.bring(diary.page(planned, phase.store, snapshot, now, whole=True))
             report.paths = planned.door.write(report.run_id, "dream").paths
         except ConflictError:
             phase.store.drop_plans()
@@ -302,7 +304,7 @@ def _finish(
     phase.store.reindex(now=now, index_lines=INDEX_LINES, begin=False, tell=live.extend)
     write(report, home)
     if report.actions:
-        reflection.write(phase.store, live, home, now)
+        reflection.write(phase.ledger, phase.settings, phase.store, live, now)
     first = {memory_id for memory_id, seen_digest in plan.seen.items() if not seen_digest}
     seen = {**plan.seen, **_written(phase, report, live, first)}
     with phase.ledger.transaction():

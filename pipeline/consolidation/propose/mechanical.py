@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from pipeline.core.clock import parse_time
 from pipeline.core.zone import day
 from pipeline.domain.memory import TYPES, Memory
 from pipeline.domain.operations import Operation
@@ -94,7 +93,7 @@ def _unused(
 
 def _done(memory: Memory, now: datetime, task_days: int) -> str:
     if memory.type_row.tier == "task":
-        done = parse_time(memory.extra.get("completed_at"))
+        done = memory.finished_at
         if done and now - done > timedelta(days=task_days):
             return f"a task that was done on {day(done)}"
     return ""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
+from pipeline.hooklib import memory_format
 from pipeline.store.catalogue import index_json
 from pipeline.store.catalogue.scanner import Scanner
 from pipeline.store.derived import core_page, usage
@@ -25,7 +26,7 @@ def write(
     """
     wrote = {
         usage.STATE: usage.carry_over(root, ids, now) or usage.write_state(root, now),
-        core_page.CORE: core_page.write_core(root, scanner.memories(documents), now),
+        memory_format.CORE: core_page.write_core(root, scanner.memories(documents), now),
         ".gitignore": index_json.write_gitignore(root),
         index_json.INDEX_JSON: index_json.write_index_json(root, scanner.asker, documents, now),
     }

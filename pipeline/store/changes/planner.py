@@ -7,11 +7,13 @@ file is no longer what it was planned against.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from pipeline.core.errors import ConflictError
+from pipeline.core.errors import ConflictError, DocumentError, KeptAsItIsError
 from pipeline.core.ids import digest, new_id
 from pipeline.domain.memory import Memory
 from pipeline.hooklib import ownership
@@ -22,7 +24,7 @@ from pipeline.store.files import document, names
 from pipeline.store.files.layout import ARCHIVE, VAULT, bytes_at, inside, memory_folders
 from pipeline.store.files.names import common_form
 from pipeline.store.files.scanning import Document
-from pipeline.store.history import episodes
+from pipeline.store.history.episodes import Episode, episode_path, with_entries
 from pipeline.store.ownership.permission import is_tended
 from pipeline.store.ownership.written_log import WrittenLog
 
@@ -68,6 +70,27 @@ class Planner:
         self._planned[common_form(placed.path)] = placed
         data = document.compose(placed)
         return Put(placed.path, data, None, document.parse(data, placed.path))
+
+    def put_as(self, data: bytes, existing: Document, *, now: datetime) -> Put:
+        """Plan `data`, the whole file of `existing` as a person wrote it, byte for byte but for its time.
+
+        DocumentError when it can't be read, or has not the id by which others point at the memory.
+        """
+        if not document.is_utf8(data):
+            raise DocumentError("not UTF-8", file=existing.path, fix="Save the text as UTF-8.")
+        memory = document.parse(data, existing.path)
+        if memory.id != existing.own_id:
+            raise DocumentError(
+                "its id was changed, by which other memories know it",
+                file=existing.path,
+                fix=f"Leave the line `id: {existing.own_id}` as it was."
+                if existing.own_id
+                else "Leave out the `id`.",
+            )
+        if memory.updated is not None and memory.updated == existing.memory.updated:
+            with suppress(KeptAsItIsError):
+                data = document.compose(replace(memory, updated=now), data)
+        return Put(existing.path, data, existing.digest, document.parse(data, existing.path))
 
     def rename(self, memory: Memory, existing: Document, *, approved: bool = False) -> Put | Move:
         """Plan `existing` with what differs in `memory` replaced, and its file under the new name.
@@ -118,39 +141,10 @@ class Planner:
         """
         return self._repin(document, _unpinned)
 
-    def append_episode(
-        self,
-        *,
-        date: str,
-        time: str,
-        title: str,
-        type_name: str,
-        marker: str,
-        tags: Sequence[str] = (),
-        link: str = "",
-        summary: Sequence[str] = (),
-        pending: WriteFile | None = None,
-    ) -> WriteFile | None:
-        """Plan one more entry in the day's log, or None when `marker` (a run id) is in it already.
-
-        `pending` is an earlier plan for the same day in the same change set; use the new one instead.
-        """
-        path = episodes.episode_path(date)
-        current = bytes_at(self._root, path)
-        plan = episodes.with_entry(
-            pending.data if pending else current,
-            date=date,
-            time=time,
-            title=title,
-            type_name=type_name,
-            tags=tags,
-            link=link,
-            summary=summary,
-            marker=marker,
-        )
-        if plan is None:
-            return None
-        return replace(plan, expected=None if current is None else digest(current))
+    def append_episodes(self, entries: Sequence[Episode]) -> WriteFile | None:
+        """Plan `entries`, all of one day, at the end of its log; None when they are in it already."""
+        current = bytes_at(self._root, episode_path(entries[0].day)) if entries else None
+        return with_entries(current, entries)
 
     def _folder(self) -> str | None:
         """Return the folder that new files go to, None where that is by their type.

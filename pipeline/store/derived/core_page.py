@@ -17,29 +17,42 @@ from typing import Any
 from pipeline.core import zone
 from pipeline.core.atomic import write_atomic
 from pipeline.core.clock import parse_time
-from pipeline.domain.memory import TYPES, Memory
+from pipeline.domain.memory import HUMAN_ONLY, TYPES, Memory
+from pipeline.hooklib.memory_format import CORE
+from pipeline.hooklib.plain import clipped
 from pipeline.store.derived.usage import read_state
 from pipeline.store.files.kept import Worth, micros, worth_of
 from pipeline.store.files.layout import derived_bytes
 from pipeline.store.files.memory_index import inert, link_target
 
-CORE = "CORE.md"
 VAULT_SCORE = 999.0
 CORE_LEAST = 0.2
 CORE_CHARS = 12_000
 CORE_PER_SECTION = 15
 _DECAY = 0.03
 _TOLERANCE = 1e-9
-_SECTIONS = {
+_SEEDS = {
     "Critical Solutions": ("solution",),
     "Active Decisions": ("decision",),
     "Key Fixes": ("fix",),
     "Configurations": ("configuration",),
     "Patterns & Workflows": ("code_pattern", "workflow", "procedure", "insight"),
 }
+"""The sections that schema v3 has; they stand even where they are empty."""
+_OURS = {
+    "The Person": ("user",),
+    "How to Work": ("feedback",),
+    "Projects": ("project",),
+    "References": ("reference",),
+    "Open Tasks": ("task",),
+    "Problems & Errors": ("problem", "error"),
+    "General": ("general",),
+}
+_SECTION_OF = {name: section for section, names in (_SEEDS | _OURS).items() for name in names}
+_LONGEST = 160
+"""Characters of a headline, so that one memory takes no room of ten."""
+_MORE = "- … and {:,} more, not shown here\n"
 _AFTER_TIME = b" | Active memories:"
-_ONLY_PINNED = "Patterns & Workflows"
-"""Where a pinned memory of a type without a section goes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,40 +115,62 @@ def core_text(memories: Sequence[Memory], state: dict[str, dict[str, Any]], now:
 def core_page(memories: Memories, state: dict[str, dict[str, Any]], now: datetime) -> str:
     """Return ``CORE.md``: the memories with a score of at least 0.2, best first, 15 a section.
 
-    Nothing is made of those that it does not show.
+    What a person said of themselves or asked for, and tasks until they are done, have no least score. All of
+    it has 12,000 characters at most: where they don't suffice each section gives up its last lines. What is
+    left out is counted in a line. Nothing is made of those that it does not show.
     """
-    total, alive, now_us = 0, [], micros(now)
+    total, alive, now_us = 0, dict[str, list[tuple[float, str]]](), micros(now)
     for worth in memories.worths:
         total += 1
         access = state.get(memories.id_of(worth.path)) if state else None
         score = _score(worth, access or {}, now_us)
-        if score >= CORE_LEAST - _TOLERANCE:
-            alive.append((-score, worth.path, _section(worth)))
+        if _is_alive(worth, score, memories):
+            alive.setdefault(_SECTION_OF[worth.kind], []).append((-score, worth.path))
+    count = sum(map(len, alive.values()))
     head = (
         "# Memory Core (auto-generated)\n"
-        f"> Last updated: {zone.day(now)} | Active memories: {len(alive)}/{total} (score 0.2 or more)"
+        f"> Last updated: {zone.day(now)} | Active memories: {count}/{total} (score 0.2 or more)"
         " | Next refresh: daily\n"
     )
+    sections = [section for section in _SEEDS | _OURS if section in _SEEDS or alive.get(section)]
+    lines = {
+        section: [
+            _line(memories.get(path)) for _, path in heapq.nsmallest(CORE_PER_SECTION, alive.get(section, ()))
+        ]
+        for section in sections
+    }
+    fixed = sum(len(f"\n## {section}\n") for section in sections)
+    fixed += sum(len(_MORE.format(len(found))) for found in alive.values())
+    shown = _fitting(lines, CORE_CHARS - len(head) - fixed)
     parts = [head]
-    room = CORE_CHARS - len(head)
-    for section in _SECTIONS:
-        lines = [f"\n## {section}\n"]
-        room -= len(lines[0])
-        members = (item for item in alive if item[2] == section)
-        for _, path, _ in heapq.nsmallest(CORE_PER_SECTION, members):
-            memory = memories.get(path)
-            tags = f" ({inert(', '.join(memory.tags))})" if memory.tags else ""
-            line = f"- [{inert(memory.headline)}]({link_target(memory.path)}){tags}\n"
-            if len(line) > room:
-                break
-            room -= len(line)
-            lines.append(line)
-        parts.append("".join(lines))
+    for section in sections:
+        more = len(alive.get(section, ())) - shown[section]
+        parts += [f"\n## {section}\n", *lines[section][: shown[section]]]
+        parts += [_MORE.format(more)] if more else []
     return "".join(parts)
 
 
-def _section(worth: Worth) -> str:
-    for section, types in _SECTIONS.items():
-        if worth.kind in types:
-            return section
-    return _ONLY_PINNED if worth.pinned else ""
+def _is_alive(worth: Worth, score: float, memories: Memories) -> bool:
+    if worth.kind == "task":
+        return memories.get(worth.path).finished_at is None
+    return worth.kind in HUMAN_ONLY or score >= CORE_LEAST - _TOLERANCE
+
+
+def _fitting(lines: dict[str, list[str]], room: int) -> dict[str, int]:
+    """Return how many of the `lines` of each section fit into `room`, which all share line by line."""
+    shown, open_sections = dict.fromkeys(lines, 0), [*lines]
+    for rank in range(CORE_PER_SECTION):
+        for section in [*open_sections]:
+            line = lines[section][rank] if rank < len(lines[section]) else ""
+            if line and len(line) <= room:
+                room -= len(line)
+                shown[section] += 1
+            else:
+                open_sections.remove(section)
+    return shown
+
+
+def _line(memory: Memory) -> str:
+    tags = f" ({clipped(inert(', '.join(memory.tags)), _LONGEST)})" if memory.tags else ""
+    headline = inert(clipped(memory.headline, _LONGEST))
+    return f"- [{headline}]({link_target(memory.path)}){tags}\n"

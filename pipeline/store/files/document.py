@@ -169,6 +169,7 @@ def front_of(memory: Memory) -> dict[str, Any]:
         "tags": list(memory.tags),
         "importance": round(memory.importance, 4),
         "confidence": round(memory.confidence, 4),
+        **_of_work(memory),
         "created": iso(memory.created) if memory.created else "",
         "updated": iso(memory.updated) if memory.updated else "",
         "origin": memory.origin,
@@ -184,6 +185,23 @@ def front_of(memory: Memory) -> dict[str, Any]:
     if not type_row.is_graph and memory.shown_title == replace(memory, title="").shown_title:
         del front["title"]
     return {key: value for key, value in front.items() if value != "" or key not in KNOWN}
+
+
+def _of_work(memory: Memory) -> dict[str, Any]:
+    """Return what `memory` has of a procedure and of a task: of most nothing, and then no key."""
+    lists = {
+        "steps": memory.steps,
+        "preconditions": memory.preconditions,
+        "postconditions": memory.postconditions,
+        "blockers": memory.blockers,
+    }
+    found: dict[str, Any] = {
+        key: [yaml_text.Quoted(without_line_breaks(text)) for text in texts] for key, texts in lists.items()
+    }
+    found["status"] = without_line_breaks(memory.status)
+    found["completed_at"] = iso(memory.completed_at) if memory.completed_at else ""
+    found["outcome"] = without_line_breaks(memory.outcome)
+    return {key: value for key, value in found.items() if value}
 
 
 def compose(memory: Memory, base: bytes | None = None) -> bytes:

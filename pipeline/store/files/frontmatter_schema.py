@@ -32,6 +32,13 @@ KNOWN = (
     "tags",
     "importance",
     "confidence",
+    "steps",
+    "preconditions",
+    "postconditions",
+    "status",
+    "completed_at",
+    "blockers",
+    "outcome",
     "created",
     "updated",
     "origin",
@@ -81,6 +88,13 @@ def to_memory(data: dict[str, Any], body: str, path: str) -> Memory:
         aliases=aliases_in(data),
         replaces=_replaced(get("replaces")),
         cues=_strings(get("cues")),
+        steps=_listed(get("steps")),
+        preconditions=_listed(get("preconditions")),
+        postconditions=_listed(get("postconditions")),
+        status=text_of(get("status")),
+        completed_at=parse_time(get("completed_at")),
+        blockers=_listed(get("blockers")),
+        outcome=text_of(get("outcome")),
         path=path,
         extra=_extra(data, below),
     )
@@ -146,6 +160,11 @@ def _key(key: Any) -> Any:
 
 def _strings(value: object) -> tuple[str, ...]:
     return tuple(texts_of(value))
+
+
+def _listed(value: object) -> tuple[str, ...]:
+    """Return the texts of a list; a text alone is one, commas and all: a step may have some."""
+    return tuple(texts_of([value] if isinstance(value, str) else value))
 
 
 def _sources(value: object) -> tuple[Evidence, ...]:

@@ -70,6 +70,12 @@ for _name, _constructor in (
     _Loader.add_constructor(_TAG + _name, _constructor)
 
 
+class Quoted(str):
+    """A text that is written in double quotes; a list of such, a key's, has a line for each."""
+
+    __slots__ = ()
+
+
 class _Dumper(_BASE_DUMPER):  # type: ignore[misc]
     """One line per key, with short lists and maps on the key's own line."""
 
@@ -87,7 +93,12 @@ class _Dumper(_BASE_DUMPER):  # type: ignore[misc]
         return self.represent_scalar(_TAG + "str", data, style='"' if data != data.strip() else None)
 
 
+def _in_quotes(dumper: Any, data: Quoted) -> Any:
+    return dumper.represent_scalar(_TAG + "str", str(data), style='"')
+
+
 _Dumper.add_representer(str, _Dumper.represent_str)
+_Dumper.add_representer(Quoted, _in_quotes)
 
 
 class _InlineDumper(_BASE_DUMPER):  # type: ignore[misc]
@@ -100,6 +111,7 @@ class _InlineDumper(_BASE_DUMPER):  # type: ignore[misc]
 
 
 _InlineDumper.add_representer(str, _InlineDumper.represent_str)
+_InlineDumper.add_representer(Quoted, _in_quotes)
 
 
 def parse(front: str) -> dict[str, Any] | None:
@@ -142,10 +154,22 @@ def inline(value: Any) -> str:
 
 def dump(data: Any) -> str:
     """Return `data`, a mapping or a list, as YAML with a line for each key or item."""
+    if isinstance(data, dict) and any(map(_are_quoted, data.values())):
+        return "".join([_lines(key, value) for key, value in data.items()])
     text = _HANDLER.export(
         _cleaned(data), Dumper=_Dumper, default_flow_style=None, sort_keys=False, width=1_000_000
     )
     return str(text) + "\n"
+
+
+def _lines(key: str, value: Any) -> str:
+    if not _are_quoted(value):
+        return dump({key: value})
+    return f"{inline(key)}:\n" + "".join(f"  - {inline(item)}\n" for item in value)
+
+
+def _are_quoted(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(item, Quoted) for item in value)
 
 
 def _pairs(node: Any) -> list[tuple[str, Any]]:
@@ -256,7 +280,7 @@ def _line(node: Any) -> int:
 
 def _cleaned(value: Any) -> Any:
     if isinstance(value, str):
-        return well_formed(value)
+        return type(value)(well_formed(value))
     if isinstance(value, dict):
         return {_cleaned(key): _cleaned(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
