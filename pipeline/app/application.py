@@ -31,6 +31,7 @@ from pipeline.hooklib import ownership
 from pipeline.hooklib.memory_format import INDEX
 from pipeline.install import claude_settings
 from pipeline.ledger import Ledger, conversations, files, jobs, look_at_ledger, open_ledger, runs
+from pipeline.text.near import did_you_mean
 
 if TYPE_CHECKING:
     from pipeline.config import Settings
@@ -41,6 +42,9 @@ if TYPE_CHECKING:
 
 # What only some commands need is imported where it is used.
 WORKER_WAIT_SECONDS = 120.0
+USER_GRAPH, PROJECT_GRAPH = "user", "project"
+RESERVED_GRAPHS = (PROJECT_GRAPH, USER_GRAPH)
+"""Names of graphs that are there without a setting: the scopes."""
 _PROBLEMS_NAMED = 3
 """Files told of one by one where they are what stands between a person and the answer."""
 
@@ -48,7 +52,8 @@ _PROBLEMS_NAMED = 3
 class App:
     """Reverie for one home; `store` and `llm` override what the settings and the cwd would choose.
 
-    `user` chooses the user scope, the memories for all projects; `team` the folder of the project's team.
+    `user` chooses the user scope, the memories for all projects; `team` the folder of the project's team;
+    `graph` the folder that a person gave that name, ``user`` or ``project``.
     What of ``config.toml`` can't be used counts as its default, and `config_error` says so: what asks a model
     then refuses (`require_settings`). One that only `looks` leaves nothing in the home.
     """
@@ -59,10 +64,16 @@ class App:
         store: Path | None = None,
         user: bool = False,
         team: bool = False,
+        graph: str | None = None,
         llm: str | None = None,
         looks: bool = False,
     ) -> None:
-        named = {"--store": store is not None, "--user": user, "--team": team}
+        named = {
+            "--store": store is not None,
+            "--user": user,
+            "--team": team,
+            "--graph": graph is not None,
+        }
         both = [option for option, given in named.items() if given]
         if len(both) > 1:
             raise UsageError(f"{' and '.join(both)} exclude each other", fix="Name one of them.")
@@ -80,6 +91,9 @@ class App:
             from pipeline.store.ownership.access import require_fit
 
             require_fit(self.store_override)
+        if graph is not None:
+            user = graph == USER_GRAPH
+            self.store_override = self._named(graph)
         if user:
             self.store_override = Home(self.home).user_store
         if team:
@@ -114,6 +128,27 @@ class App:
         """Return the folder of the team's memories in the one here, None when there is none."""
         found = ownership.team_folder(str(self.store_path))
         return Path(found) if found else None
+
+    def _named(self, graph: str) -> Path | None:
+        """Return the folder that `graph` names; None for the project's own."""
+        if graph in RESERVED_GRAPHS:
+            return None
+        graphs = self.graphs
+        if graph not in graphs:
+            raise InputError(
+                f"there is no graph called {graph!r}",
+                fix=f"{did_you_mean(graph, graphs)}`reverie graphs` lists them.",
+            )
+        from pipeline.store.ownership.access import require_fit
+
+        require_fit(graphs[graph])
+        return graphs[graph]
+
+    @property
+    def graphs(self) -> dict[str, Path]:
+        """Return the folders that a person gave names, by name."""
+        named = self.settings.graphs.model_dump()
+        return {name: Path(text).expanduser().absolute() for name, text in sorted(named.items()) if text}
 
     def _require_team(self) -> Path:
         found = self.team_path

@@ -256,6 +256,13 @@ class EmbeddingSettings(_Section):
     )
 
 
+class GraphSettings(_Section):
+    """Named graphs: NAME = "DIR", a memory folder that `--graph NAME` means. `reverie graphs` lists them."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, str]
+
+
 class DialogueSettings(_Section):
     """What was said, as the ledger keeps it to read memories from."""
 
@@ -317,6 +324,7 @@ class Settings(_Section):
     dream: DreamSettings = Field(default_factory=DreamSettings.model_construct)
     recall: RecallSettings = Field(default_factory=RecallSettings.model_construct)
     embeddings: EmbeddingSettings = Field(default_factory=EmbeddingSettings.model_construct)
+    graphs: GraphSettings = Field(default_factory=GraphSettings.model_construct)
 
 
 def validated(given: Given) -> Settings:

@@ -7,7 +7,7 @@ before a prompt is no access, so it keeps nothing young. Keys we don't know stay
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -105,6 +105,45 @@ def count_uses(root: Path, uses: Sequence[Use], ledger: str, now: datetime) -> i
         "entries": entries,
     }
     write_atomic(root / STATE, orjson.dumps(state))
+    return len(fresh)
+
+
+def portable(root: Path, ids: Collection[str]) -> bytes | None:
+    """Return a ``_state.json`` with how often and when the memories with `ids` were of use, None for nothing.
+
+    Nothing in it is of today, so that the same counts always give the same bytes.
+    """
+    keys = [key for kind in _KINDS for key in kind]
+    state = read_state(root)
+    found = {
+        memory: {key: state[memory][key] for key in keys if key in state[memory]} for memory in sorted(state)
+    }
+    found = {memory: entry for memory, entry in found.items() if entry and memory in ids}
+    if not found:
+        return None
+    last = max((str(entry.get(key, "")) for entry in found.values() for _, key in _KINDS), default="")
+    held = {"version": 1, "updated": last, "entries": found}
+    return orjson.dumps(held, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS) + b"\n"
+
+
+def take_over(root: Path, entries: Mapping[str, dict[str, Any]], now: datetime) -> int:
+    """Add `entries`, counted elsewhere, of memories that were never of use here; return how many those are.
+
+    Raises StoreError as `count_uses` does.
+    """
+    state = {**_new(now), **_read_file(root)}
+    known = dict(state["entries"])
+    fresh = {}
+    for memory, entry in entries.items():
+        sound = _joined({}, entry)
+        kept = {key: sound[key] for kind in _KINDS for key in kind if key in sound}
+        if any(count in kept for count, _ in _KINDS) and not any(
+            known.get(memory, {}).get(c) for c, _ in _KINDS
+        ):
+            fresh[memory] = {**known.get(memory, {}), **kept}
+    if fresh:
+        state |= {"updated": iso(now), "entries": {**known, **fresh}}
+        write_atomic(root / STATE, orjson.dumps(state))
     return len(fresh)
 
 
