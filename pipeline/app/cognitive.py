@@ -8,6 +8,7 @@ give equal bytes on the same day.
 from __future__ import annotations
 
 import io
+import os
 import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +18,8 @@ from tempfile import TemporaryDirectory
 
 from pipeline.app.application import App
 from pipeline.context import look_at_store
-from pipeline.core.atomic import ensure_dir, write_atomic
+from pipeline.core import system
+from pipeline.core.atomic import ensure_dir
 from pipeline.core.errors import InputError, StoreError, cause
 from pipeline.domain.memory import TYPES
 from pipeline.hooklib.memory_format import CORE, NOT_MEMORIES
@@ -189,8 +191,12 @@ def _zipped(folder: Path) -> bytes:
 
 
 def _guarded(file: Path, data: bytes) -> None:
+    """Write a new file. It can be written out again, so nothing waits until the disk has it."""
     try:
-        write_atomic(file, data)
+        ensure_dir(file.parent)
+        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | system.NO_LINK | system.OPEN, 0o600)
+        with os.fdopen(handle, "wb") as out:
+            out.write(data)
     except OSError as error:
         raise InputError(f"it can't be written: {cause(error)}", file=str(file), fix="Make room.") from error
 
