@@ -145,7 +145,7 @@ def store_memory(app: App, store: Store, new: NewMemory) -> Written:
             if attempt == _TRIES - 1:
                 raise
     assert isinstance(planned, Put), "the last try was made or raised"
-    app.follow(store)
+    _follow(app, store)
     return Written(replace(planned.memory, path=planned.path), "created", change_id)
 
 
@@ -188,7 +188,7 @@ def as_edited(app: App, store: Store, document: Document, data: bytes) -> Writte
         raise _refused(app, document.memory, planned)
     change_id = new_id()
     door.write(change_id, f"edit {document.name}")
-    app.follow(store)
+    _follow(app, store)
     return Written(replace(planned.memory, path=planned.path), "updated", change_id)
 
 
@@ -405,6 +405,16 @@ def _that_says_it(snapshot: Snapshot, memory: Memory) -> Document | None:
 # -- writing ------------------------------------------------------------------------------------------
 
 
+def _follow(app: App, store: Store) -> None:
+    """Bring what is made from the memories in step, vectors too where that takes no time."""
+    app.follow(store)
+    if app.settings.embeddings.provider != "off":
+        # Deferred: most have no vectors.
+        from pipeline.app.embed import embed_soon
+
+        embed_soon(app, store)
+
+
 def _note(app: App, door: Door, planned: Put | Move) -> None:
     """Plan the entry of the diary that tells of a new memory; a team's folder has no diary."""
     if door.store.is_team:
@@ -431,5 +441,5 @@ def _revise(
         raise _refused(app, memory, planned)
     change_id = new_id()
     door.write(change_id, reason)
-    app.follow(store)
+    _follow(app, store)
     return Written(replace(planned.memory, path=planned.path), "updated", change_id)

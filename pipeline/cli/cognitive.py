@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.app import cognitive, cognitive_import
+from pipeline.app import cognitive, cognitive_import, scopes
 from pipeline.app.application import App
 from pipeline.app.cognitive import Exported, Left
 from pipeline.app.cognitive_import import Imported
@@ -77,7 +77,8 @@ def import_cognitive(
     if dry_run:
         output.talk("nothing was changed")
     elif done.change:
-        output.talk(f"`reverie undo {short_id(app, done.change)}` takes it back.")
+        store_option = scopes.option(app, own=True)
+        output.talk(f"`reverie undo {store_option}{short_id(app, done.change)}` takes it back.")
 
 
 def _tell_export(done: Exported) -> None:

@@ -252,7 +252,9 @@ class EmbeddingSettings(_Section):
         "", description="Empty: what the store's `_config.json` says, else text-embedding-3-small."
     )
     openai_key_env: Variable = Field(
-        "", description="Name of the variable that holds the key. A key in `_config.json` is never used."
+        "",
+        description="Name of the variable that holds the key. Else `reverie config embeddings --openai-key -`"
+        " keeps one. A key in `_config.json` is never used.",
     )
 
 

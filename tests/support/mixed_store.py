@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import orjson
 
@@ -45,7 +46,7 @@ def mixed_store(place: Path, number: int) -> Store:
 
 def _ours(at: int) -> Memory:
     kind = list(TYPES)[at % len(TYPES)]
-    more = {}
+    more: dict[str, Any] = {}
     if kind == "procedure":
         more = {"steps": (f"Build part {at}", "Ship it"), "preconditions": ("The board is clear",)}
     if kind == "task":
