@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline import config
+from pipeline.app.graph_names import chosen_folder
 from pipeline.context import known_stores, open_store
 from pipeline.core import clock as clocks
 from pipeline.core import locks, network, paths, zone
@@ -31,7 +32,6 @@ from pipeline.hooklib import ownership
 from pipeline.hooklib.memory_format import INDEX
 from pipeline.install import claude_settings
 from pipeline.ledger import Ledger, conversations, files, jobs, look_at_ledger, open_ledger, runs
-from pipeline.text.near import did_you_mean
 
 if TYPE_CHECKING:
     from pipeline.config import Settings
@@ -42,9 +42,6 @@ if TYPE_CHECKING:
 
 # What only some commands need is imported where it is used.
 WORKER_WAIT_SECONDS = 120.0
-USER_GRAPH, PROJECT_GRAPH = "user", "project"
-RESERVED_GRAPHS = (PROJECT_GRAPH, USER_GRAPH)
-"""Names of graphs that are there without a setting: the scopes."""
 _PROBLEMS_NAMED = 3
 """Files told of one by one where they are what stands between a person and the answer."""
 
@@ -68,13 +65,8 @@ class App:
         llm: str | None = None,
         looks: bool = False,
     ) -> None:
-        named = {
-            "--store": store is not None,
-            "--user": user,
-            "--team": team,
-            "--graph": graph is not None,
-        }
-        both = [option for option, given in named.items() if given]
+        named = {"--store": store, "--user": user or None, "--team": team or None, "--graph": graph}
+        both = [option for option, given in named.items() if given is not None]
         if len(both) > 1:
             raise UsageError(f"{' and '.join(both)} exclude each other", fix="Name one of them.")
         self.home = paths.home_dir()
@@ -86,14 +78,7 @@ class App:
         self.llm = llm or self.settings.model.provider
         if llm:
             _require_provider(llm, self.settings)
-        self.store_override = store.expanduser().absolute() if store else None
-        if self.store_override is not None:
-            from pipeline.store.ownership.access import require_fit
-
-            require_fit(self.store_override)
-        if graph is not None:
-            user = graph == USER_GRAPH
-            self.store_override = self._named(graph)
+        self.store_override = chosen_folder(store, graph, self.settings, Home(self.home).user_store)
         if user:
             self.store_override = Home(self.home).user_store
         if team:
@@ -128,27 +113,6 @@ class App:
         """Return the folder of the team's memories in the one here, None when there is none."""
         found = ownership.team_folder(str(self.store_path))
         return Path(found) if found else None
-
-    def _named(self, graph: str) -> Path | None:
-        """Return the folder that `graph` names; None for the project's own."""
-        if graph in RESERVED_GRAPHS:
-            return None
-        graphs = self.graphs
-        if graph not in graphs:
-            raise InputError(
-                f"there is no graph called {graph!r}",
-                fix=f"{did_you_mean(graph, graphs)}`reverie graphs` lists them.",
-            )
-        from pipeline.store.ownership.access import require_fit
-
-        require_fit(graphs[graph])
-        return graphs[graph]
-
-    @property
-    def graphs(self) -> dict[str, Path]:
-        """Return the folders that a person gave names, by name."""
-        named = self.settings.graphs.model_dump()
-        return {name: Path(text).expanduser().absolute() for name, text in sorted(named.items()) if text}
 
     def _require_team(self) -> Path:
         found = self.team_path

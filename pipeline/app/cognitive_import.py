@@ -18,6 +18,7 @@ import orjson
 
 from pipeline.app.application import App
 from pipeline.app.cognitive import MOST_PAGE, ZIP, Left, bytes_of, edge_paths, home_of, relinked
+from pipeline.context import look_at_store
 from pipeline.core.errors import DocumentError, InputError, StoreError, cause
 from pipeline.core.ids import new_id
 from pipeline.domain.memory import Memory
@@ -123,7 +124,7 @@ def _root(app: App, folder: Path) -> Path:
 
 def _store(app: App, *, dry_run: bool) -> Store:
     if dry_run and not app.store_path.is_dir():
-        return Store.open(app.store_path, later=True, to_look=True)
+        return look_at_store(app.store_path, later=True)
     return app.open_store(create=not dry_run)
 
 
@@ -302,9 +303,9 @@ class _Taking:
         elif here.memory.pinned:
             self._row(path, here.path, "memory", "differs", "it is pinned here")
         else:
-            told = self._forgotten.told_in("\n".join((memory.description, memory.body)))
-            planned = self.door.take_in(here.path, data, memory, instead_of=here.raw) if not told else None
-            why = "it tells what was forgotten here" if told else ""
+            barred = self._forgotten.told_in("\n".join((memory.description, memory.body)))
+            planned = self.door.take_in(here.path, data, memory, instead_of=here.raw) if not barred else None
+            why = "it tells what was forgotten here" if barred else ""
             why = planned.reason if isinstance(planned, Flaw) else why
             self._row(path, here.path, "memory", "left" if why else "replaced", why)
 

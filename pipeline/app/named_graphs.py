@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pipeline.app.application import PROJECT_GRAPH, RESERVED_GRAPHS, USER_GRAPH, App
+from pipeline.app.application import App
+from pipeline.app.graph_names import PROJECT, RESERVED, USER, named_folders
+from pipeline.context import look_at_store
 from pipeline.core.errors import InputError, ReverieError, UsageError
 from pipeline.core.home import Home
 from pipeline.install import config_edit
@@ -44,20 +46,18 @@ def graphs(app: App) -> list[Graph]:
 def _all(app: App) -> Iterator[Graph]:
     project = copy(app)
     project.store_override = None
-    yield _graph(app, PROJECT_GRAPH, project.store_path, "project")
+    yield _graph(app, PROJECT, project.store_path, "project")
     if project.team_path is not None:
         yield _graph(app, _TEAM, project.team_path, "team")
-    yield _graph(app, USER_GRAPH, Home(app.home).user_store, "user")
-    for name, path in app.graphs.items():
-        if name not in (*RESERVED_GRAPHS, _TEAM):
+    yield _graph(app, USER, Home(app.home).user_store, "user")
+    for name, path in named_folders(app.settings).items():
+        if name not in (*RESERVED, _TEAM):
             yield _graph(app, name, path, "named")
 
 
 def _graph(app: App, name: str, path: Path, scope: Reach) -> Graph:
     if not path.is_dir():
         return Graph(name, path, scope, 0, "not there yet: the first memory makes it")
-    from pipeline.context import look_at_store
-
     try:
         return Graph(name, path, scope, len(look_at_store(path).scan().documents))
     except (ReverieError, OSError) as error:
@@ -72,12 +72,12 @@ def add(app: App, name: str, folder: Path) -> Graph:
     """
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name!r} is no name of a graph", fix="Use a-z, 0-9, - and _, 50 at most.")
-    if name in (*RESERVED_GRAPHS, _TEAM):
+    if name in (*RESERVED, _TEAM):
         raise UsageError(
             f"{name!r} means the {name}'s memories already", fix="Choose another name for this folder."
         )
     path = Path(folder).expanduser().absolute()
-    known = app.graphs.get(name)
+    known = named_folders(app.settings).get(name)
     if known is not None and known != path:
         raise InputError(
             f"{name} is the name of another folder",
@@ -93,9 +93,9 @@ def add(app: App, name: str, folder: Path) -> Graph:
 
 def remove(app: App, name: str) -> Path:
     """Take the name `name` away and return the folder that had it; no file in it is touched."""
-    if name in (*RESERVED_GRAPHS, _TEAM):
+    if name in (*RESERVED, _TEAM):
         raise UsageError(f"{name!r} is always there", fix="`reverie graphs` lists the names you gave.")
-    known = app.graphs
+    known = named_folders(app.settings)
     if name not in known:
         raise InputError(
             f"there is no graph called {name!r}",

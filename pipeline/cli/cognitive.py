@@ -99,8 +99,8 @@ def _tell_import(done: Imported, *, dry_run: bool) -> None:
         "here with another text": done.number("differs"),
         "refused": done.number("left"),
     }
-    said = [f"{number} {word}" for word, number in words.items() if number]
-    output.line(f"{count(len(done.rows), 'file')}: {', '.join(said) or 'nothing to take in'}")
+    parts = [f"{number} {word}" for word, number in words.items() if number]
+    output.line(f"{count(len(done.rows), 'file')}: {', '.join(parts) or 'nothing to take in'}")
     if done.counts:
         output.line(f"access counts of {count(done.counts, 'memory', 'memories')} came along")
     named = [row for row in done.rows if row.why]

@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from pipeline.app import scopes
-from pipeline.app.application import RESERVED_GRAPHS, App
+from pipeline.app.application import App
+from pipeline.app.graph_names import RESERVED, named_folders
 from pipeline.core.errors import ReverieError
 from pipeline.domain.memory import TYPES
 
@@ -34,7 +35,7 @@ def memory_names(incomplete: str) -> Sequence[str]:
 def graph_names(incomplete: str) -> Sequence[str]:
     """Return the names of graphs that begin with `incomplete`."""
     try:
-        names = (*RESERVED_GRAPHS, *App(looks=True).graphs)
+        names = (*RESERVED, *named_folders(App(looks=True).settings))
     except (ReverieError, OSError):
         return []
     return [name for name in names if name.startswith(incomplete)]

@@ -64,9 +64,9 @@ def _config(app: App) -> Iterator[Finding]:
 
 def _key(app: App) -> Iterator[Finding]:
     """Say where the key for a server of vectors is kept, if one is."""
-    place = kept_key.where(app.home)
-    if place:
-        yield Finding("ok", "embeddings key", f"kept {place}; it is never shown")
+    kept = kept_key.where(app.home)
+    if kept:
+        yield Finding("ok", "embeddings key", f"kept {kept}; it is never shown")
 
 
 def _python() -> Iterator[Finding]:

@@ -108,7 +108,7 @@ def open_embedder(
 _WHY_NOT = {
     "wordllama": "not installed",
     "ollama": "does not answer",
-    "openai": "there is no key",
+    "openai": "no key is named",
 }
 
 

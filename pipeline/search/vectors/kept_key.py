@@ -68,12 +68,12 @@ def where(home: Path) -> str:
     held = _held(home)
     if not held:
         return ""
-    place = (
+    keeper = (
         "the system's keyring"
         if held.get("place") == _KEYRING
         else f"{Home(home).openai_key} (for you alone)"
     )
-    return f"in {place}, for {held.get('url')}"
+    return f"in {keeper}, for {held.get('url')}"
 
 
 def forget(home: Path) -> bool:
