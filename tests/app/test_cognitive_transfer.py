@@ -13,10 +13,11 @@ from pipeline.app.cognitive import export
 from pipeline.app.cognitive_import import Imported, import_from
 from pipeline.app.memories import forget
 from pipeline.app.pins import pin
+from pipeline.core.clock import iso
 from pipeline.core.errors import InputError
 from pipeline.store import Store
 from pipeline.store.derived.usage import read_state
-from tests.support.extraction import Bench
+from tests.support.extraction import NOW, Bench
 from tests.support.homes import everything
 from tests.support.mixed_store import mixed_store
 
@@ -62,7 +63,8 @@ def test_500_mixed_memories_out_in_and_out_again_are_the_same_bytes(
     assert {"graph/users", "graph/fixes", "graph/odd-kinds", "graph/edges", "vault", "episodes"} <= folders
     assert {"CORE.md", "REFLECTION.md", ".gitignore", "_state.json"} <= first.keys()
     # And what the store itself has is what it had: the same texts in the same places.
-    texts = [{p.name: p.read_bytes() for p in (tmp_path / s).rglob("*-of-the-*.md")} for s in "ab"]
+    stores = [bytes_in(tmp_path / name) for name in "ab"]
+    texts = [{path: held[path] for path in held if "-of-the-" in path} for held in stores]
     assert texts[0] == texts[1] and len(texts[0]) == 250
 
 
@@ -211,11 +213,14 @@ def test_a_higher_major_version_is_refused_whole(
 
 def test_access_counts_come_along_and_count_once(bench: Bench, app: App, source: Path) -> None:
     entry = {"access_count": 4, "last_accessed": "2026-02-01T10:00:00Z", "decay_score": 0.7}
-    state = {"version": 1, "updated": "x", "entries": {ID: entry, "elsewhere": entry}}
+    put(source, "mine.md", "---\nid: mine-1\n---\nIt is mine.\n")
+    late = {"access_count": 1, "last_accessed": "2999-01-01T00:00:00Z"}
+    state = {"version": 1, "updated": "x", "entries": {ID: entry, "elsewhere": entry, "mine-1": late}}
     put(source, "_state.json", orjson.dumps(state).decode())
-    assert [import_from(app, source).counts for _ in range(2)] == [1, 0]
+    assert [import_from(app, source).counts for _ in range(2)] == [2, 0]
     held = read_state(bench.store.root)
     assert held[ID]["access_count"] == 4 and "elsewhere" not in held
+    assert held["mine-1"]["last_accessed"] == iso(NOW)
 
 
 def test_a_page_of_the_diary_gets_the_entries_it_has_not(bench: Bench, app: App, source: Path) -> None:

@@ -31,14 +31,12 @@ def keep(home: Path, key: str, url: str) -> str:
     key = key.strip()
     if not key or len(key) > _MOST // 2 or not (key.isascii() and key.isprintable()) or " " in key:
         raise EmbeddingError("that is no key", fix="Give the key alone, on one line.")
-    forget(home)
+    forget(home)  # A file that others may read would keep its mode.
     held = {"url": url, "place": _FILE, "key": key}
     if _in_keyring(home, key):
         held = {"url": url, "place": _KEYRING}
     try:
-        file = Home(home).openai_key
-        file.unlink(missing_ok=True)  # One that others may read would keep its mode.
-        write_atomic(file, orjson.dumps(held))
+        write_atomic(Home(home).openai_key, orjson.dumps(held))
     except OSError as error:
         raise EmbeddingError(
             f"the key can't be kept: {cause(error)}", file=str(Home(home).openai_key), fix="Make room there."

@@ -129,20 +129,18 @@ def portable(root: Path, ids: Collection[str]) -> bytes | None:
 def take_over(root: Path, entries: Mapping[str, dict[str, Any]], now: datetime) -> int:
     """Add `entries`, counted elsewhere, of memories that were never of use here; return how many those are.
 
-    Raises StoreError as `count_uses` does.
+    Times after `now` count as now. Raises StoreError as `count_uses` does.
     """
     state = {**_new(now), **_read_file(root)}
-    known = dict(state["entries"])
-    fresh = {}
+    known, fresh = read_state(root), {}
     for memory, entry in entries.items():
-        sound = _joined({}, entry)
-        kept = {key: sound[key] for kind in _KINDS for key in kind if key in sound}
-        if any(count in kept for count, _ in _KINDS) and not any(
-            known.get(memory, {}).get(c) for c, _ in _KINDS
-        ):
-            fresh[memory] = {**known.get(memory, {}), **kept}
+        here, given = known.get(memory, {}), _joined({}, entry)
+        if not any(here.get(count) for count, _ in _KINDS) and any(given.get(count) for count, _ in _KINDS):
+            times = {key: parse_time(given.get(key)) for _, key in _KINDS}
+            counts = {count: given[count] for count, _ in _KINDS if count in given}
+            fresh[memory] = {**here, **counts, **{key: iso(min(at, now)) for key, at in times.items() if at}}
     if fresh:
-        state |= {"updated": iso(now), "entries": {**known, **fresh}}
+        state |= {"updated": iso(now), "entries": {**state["entries"], **fresh}}
         write_atomic(root / STATE, orjson.dumps(state))
     return len(fresh)
 
