@@ -36,14 +36,14 @@ def open_store(path: Path, settings: Settings, *, create: bool = False, later: b
     )
 
 
-def look_at_store(path: Path) -> Store:
+def look_at_store(path: Path, *, later: bool = False) -> Store:
     """Open the directory at `path` as a store that is only read: nothing is finished that was cut short.
 
-    What the settings decide is of no matter to it. Errors are those of `Store.open`.
+    What the settings decide is of no matter to it. `later` and errors are those of `Store.open`.
     """
     from pipeline.store import Store
 
-    return Store.open(path, to_look=True)
+    return Store.open(path, later=later, to_look=True)
 
 
 def known_stores(ledger: Ledger | None) -> list[Path]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline import config
+from pipeline.app.graph_names import chosen_folder
 from pipeline.context import known_stores, open_store
 from pipeline.core import clock as clocks
 from pipeline.core import locks, network, paths, zone
@@ -46,9 +47,10 @@ class App:
     """Reverie for one home; `store` and `llm` override what the settings and the cwd would choose.
 
     `folder` counts as the cwd of who stands elsewhere, as a server does. `user` chooses the user scope, the
-    memories for all projects; `team` the folder of the project's team. What of ``config.toml``
-    can't be used counts as its default, and `config_error` says so: what asks a model then refuses
-    (`require_settings`). One that only `looks` leaves nothing in the home.
+    memories for all projects; `team` the folder of the project's team; `graph` the folder that a person gave
+    that name, ``user`` or ``project``. What of ``config.toml`` can't be used counts as its default, and
+    `config_error` says so: what asks a model then refuses (`require_settings`). One that only `looks` leaves
+    nothing in the home.
     """
 
     def __init__(
@@ -57,12 +59,13 @@ class App:
         store: Path | None = None,
         user: bool = False,
         team: bool = False,
+        graph: str | None = None,
         llm: str | None = None,
         looks: bool = False,
         folder: Path | None = None,
     ) -> None:
-        named = {"--store": store is not None, "--user": user, "--team": team}
-        both = [option for option, given in named.items() if given]
+        named = {"--store": store, "--user": user or None, "--team": team or None, "--graph": graph}
+        both = [option for option, given in named.items() if given is not None]
         if len(both) > 1:
             raise UsageError(f"{' and '.join(both)} exclude each other", fix="Name one of them.")
         self.home = paths.home_dir()
@@ -75,11 +78,7 @@ class App:
         self.llm = llm or self.settings.model.provider
         if llm:
             _require_provider(llm, self.settings)
-        self.store_override = store.expanduser().absolute() if store else None
-        if self.store_override is not None:
-            from pipeline.store.ownership.access import require_fit
-
-            require_fit(self.store_override)
+        self.store_override = chosen_folder(store, graph, self.settings, Home(self.home).user_store)
         if user:
             self.store_override = Home(self.home).user_store
         if team:

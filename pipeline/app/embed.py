@@ -40,6 +40,13 @@ def embed(app: App, *, everywhere: bool = False, anew: bool = False) -> Iterator
             yield Embedded(store.path, done)
 
 
+def embed_soon(app: App, store: Store) -> None:
+    """Make the vectors of what a person just wrote, if that takes no time; the worker makes the others."""
+    if semantic.is_on(app.settings.embeddings):
+        with app.ledger() as ledger:
+            semantic.soon(store, app.settings, ledger, app.clock)
+
+
 def _stores(app: App, ledger: Ledger, everywhere: bool) -> list[Store]:
     """Return what to make vectors of: what a search here looks at, or one everywhere."""
     everyone = Home(app.home).user_store

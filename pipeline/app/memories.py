@@ -8,8 +8,9 @@ from unicodedata import normalize
 
 from pipeline.app import retired
 from pipeline.app.application import App
+from pipeline.app.keepable import require_keepable
 from pipeline.app.retired import FORGOTTEN
-from pipeline.app.writing import NewMemory, require_keepable, store_memory
+from pipeline.app.writing import NewMemory, store_memory
 from pipeline.core.errors import InputError, UsageError
 from pipeline.core.ids import new_id
 from pipeline.domain.body import Body

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 from pipeline.app import diary, retired
 from pipeline.app.application import App
-from pipeline.app.writing import require_keepable
+from pipeline.app.keepable import require_keepable
 from pipeline.consolidation import reflection as reflections
 from pipeline.core.errors import InputError, UsageError
 from pipeline.core.ids import new_id

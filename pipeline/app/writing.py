@@ -15,6 +15,7 @@ from unicodedata import normalize
 
 from pipeline.app import retired, scopes
 from pipeline.app.application import App
+from pipeline.app.keepable import require_fit
 from pipeline.core.atomic import write_atomic
 from pipeline.core.clock import parse_time
 from pipeline.core.errors import ConflictError, InputError, KeptAsItIsError, UsageError
@@ -29,11 +30,9 @@ from pipeline.store import Document, Episode, Move, Put, Snapshot, Store
 from pipeline.store.files.document import compose
 from pipeline.store.files.frontmatter_schema import first_line
 from pipeline.text.slugs import slugify
-from pipeline.verify.barred import TAKEN_OUT, doubt, forbidden, holds_secret
 from pipeline.verify.flaw import Flaw
 from pipeline.verify.provenance import pruned
 
-MOST_CONTENT = 50_000
 MOST_TITLE = 200
 MOST_TAGS = 20
 _MOST_TAG = 50
@@ -153,7 +152,7 @@ def store_memory(app: App, store: Store, new: NewMemory) -> Written:
             if attempt == _TRIES - 1:
                 raise
     assert isinstance(planned, Put), "the last try was made or raised"
-    app.follow(store)
+    _follow(app, store)
     return Written(replace(planned.memory, path=planned.path), "created", change_id)
 
 
@@ -165,7 +164,7 @@ def update_memory(app: App, store: Store, ref: str, change: Change) -> Written:
     app.require_settings()
     document = retired.read(store, ref)
     memory = _changed(app, document.memory, change)
-    _require_fit(_texts(memory), sure=change.by_person)
+    require_fit(_texts(memory), sure=change.by_person)
     return _revise(app, store, document, memory, by_person=change.by_person, reason=f"update {document.name}")
 
 
@@ -219,7 +218,7 @@ def _made(app: App, new: NewMemory) -> Memory:
     values["description"] = one_line(_nfc(new.description), MAX_DESCRIPTION) or first_line(body)
     values["name"] = slugify(new.name) if new.name else slugify(title or values["description"])[:_NAME_CHARS]
     memory = Memory(**{**values, "id": new_id(), "created": now, "updated": now})
-    _require_fit([*_texts(memory), new.name], sure=new.force or not new.is_decided)
+    require_fit([*_texts(memory), new.name], sure=new.force or not new.is_decided)
     return memory
 
 
@@ -337,36 +336,6 @@ def _nfc(text: str) -> str:
 # -- what may stand -----------------------------------------------------------------------------------
 
 
-def _require_fit(texts: Sequence[str], *, sure: bool) -> None:
-    """Raise InputError where no memory may say this; what is only doubtful passes where one is `sure`."""
-    text = "\n".join(texts)
-    if len(texts[0]) > MOST_CONTENT:
-        raise InputError(
-            "it is too long for one memory", fix=f"Write at most {MOST_CONTENT:,} characters, the rest apart."
-        )
-    require_keepable(text, sure=sure)
-
-
-def require_keepable(text: str, *, sure: bool) -> None:
-    """Raise InputError for a secret and for what may stand in no memory; unless `sure` for doubtful text."""
-    if TAKEN_OUT in text:
-        raise InputError(
-            "the text holds the mark of a secret that was taken out",
-            fix=f"Leave out `{TAKEN_OUT}…]`; say where the secret is kept.",
-        )
-    if holds_secret(text):
-        raise InputError("the text holds a secret", fix="Leave the secret out; say where it is kept.")
-    barred = forbidden(text)
-    if barred:
-        raise InputError(f"the text {barred}", fix="Memories state facts; they grant nothing.")
-    reads = "" if sure else doubt(text)
-    if reads:
-        raise InputError(
-            f"the text {reads}",
-            fix="Memories state facts; they grant nothing. --force keeps it all the same.",
-        )
-
-
 def _refused(app: App, memory: Memory, flaw: Flaw) -> InputError:
     fix = "Memories state facts; they grant nothing."
     if app.is_team and memory.type == "user":
@@ -407,6 +376,16 @@ def _that_says_it(snapshot: Snapshot, memory: Memory) -> Document | None:
 # -- writing ------------------------------------------------------------------------------------------
 
 
+def _follow(app: App, store: Store) -> None:
+    """Bring what is made from the memories in step, vectors too where that takes no time."""
+    app.follow(store)
+    if app.settings.embeddings.provider != "off":
+        # Deferred: most have no vectors.
+        from pipeline.app.embed import embed_soon
+
+        embed_soon(app, store)
+
+
 def _note(app: App, door: Door, planned: Put | Move) -> None:
     """Plan the entry of the diary that tells of a new memory; a team's folder has no diary."""
     if door.store.is_team:
@@ -435,7 +414,7 @@ def _revise(
         raise _refused(app, memory, planned)
     change_id = new_id()
     door.write(change_id, reason)
-    app.follow(store)
+    _follow(app, store)
     return Written(replace(planned.memory, path=planned.path), "updated", change_id)
 
 
@@ -445,5 +424,5 @@ def _written(app: App, door: Door, document: Document, data: bytes, reason: str)
         raise _refused(app, document.memory, memory)
     change_id = new_id()
     door.write(change_id, reason)
-    app.follow(door.store)
+    _follow(app, door.store)
     return Written(memory, "updated", change_id)

@@ -13,7 +13,7 @@ from pipeline.app.adopted_files import Offer, Offered
 from pipeline.app.application import App
 from pipeline.app.history import short_id
 from pipeline.cli import output
-from pipeline.cli.options import JsonOption, StoreOption
+from pipeline.cli.options import GraphOption, JsonOption, StoreOption
 from pipeline.core.errors import InputError, UsageError
 from pipeline.safety.invisible import visible_name
 from pipeline.text.humanize import count
@@ -28,6 +28,7 @@ def adopt(
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    graph: GraphOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -40,12 +41,12 @@ def adopt(
     that was moved on the same disk is known again by itself, at the start of its next session.
     """
     if former is not None:
-        if dry_run or store is not None or as_json:
+        if dry_run or as_json or (store, graph) != (None, None):
             raise UsageError("OLD-PATH takes no other options", fix="`reverie adopt OLD-PATH` alone.")
         folder = adopting.adopt(App(), former)
         output.line(f"the memories of {former} are this project's now: {folder}")
         return
-    app = App(store=store)
+    app = App(store=store, graph=graph)
     offer = adopted_files.offered(app)
     rows = offer.files
     change_id = ""

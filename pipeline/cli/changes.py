@@ -15,7 +15,7 @@ from pipeline.app.changes import MemoryChange, compare
 from pipeline.app.scopes import SHOWN, scope_of
 from pipeline.cli import listings, output
 from pipeline.cli.listings import AllOption, LimitOption
-from pipeline.cli.options import JsonOption, StoreOption, TeamOption, UserOption
+from pipeline.cli.options import GraphOption, JsonOption, StoreOption, TeamOption, UserOption
 from pipeline.cli.tables import table
 from pipeline.core.zone import minute
 
@@ -26,6 +26,7 @@ def history(
     limit: LimitOption = None,
     everything: AllOption = False,
     user: UserOption = False,
+    graph: GraphOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -35,7 +36,7 @@ def history(
     somebody edited or removed a file that Reverie wrote, in an editor or with Claude Code.
     """
     shown = listings.most(limit, everything=everything, as_json=as_json)
-    app = App(store=store, user=user)
+    app = App(store=store, graph=graph, user=user)
     every = app_history.history(app)
     found = listings.first(every, shown)
     both = len({entry.scope for entry in found}) > 1
@@ -60,11 +61,12 @@ def diff(
     ] = "",
     raw: Annotated[bool, typer.Option("--raw", help="The files, line by line.")] = False,
     user: UserOption = False,
+    graph: GraphOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show what one change did, old beside new."""
-    found = app_history.changes(App(store=store, user=user), what)
+    found = app_history.changes(App(store=store, graph=graph, user=user), what)
     value = [
         {"path": file.path, "diff": app_history.as_text(file), "scope": change.entry.scope}
         for change in found
@@ -92,6 +94,7 @@ def undo(
         typer.Argument(metavar="RUN", help="A change's id or the start of it. Default: the newest change."),
     ] = "",
     user: UserOption = False,
+    graph: GraphOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -100,7 +103,7 @@ def undo(
     An undo is a change too: undone itself, it brings back what it took away. A proposal whose yes is undone
     waits in the inbox again.
     """
-    app = App(store=store, user=user)
+    app = App(store=store, graph=graph, user=user)
     parts = undoing.take_back(app, run)
     values = [
         {
@@ -132,11 +135,12 @@ def restore(
     ],
     user: UserOption = False,
     team: TeamOption = False,
+    graph: GraphOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Bring a retired memory back from the archive."""
-    asked = App(store=store, user=user, team=team)
+    asked = App(store=store, graph=graph, user=user, team=team)
     app = scopes.archive_holder(asked, name)
     scopes.require_meant(asked, app, name, "restore")
     path = app_history.restore(app, name)

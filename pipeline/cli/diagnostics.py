@@ -10,7 +10,7 @@ import typer
 from pipeline.app.application import App
 from pipeline.cli import listings, output
 from pipeline.cli.listings import AllOption, LimitOption
-from pipeline.cli.options import JsonOption, LlmOption, StoreOption
+from pipeline.cli.options import GraphOption, JsonOption, LlmOption, StoreOption
 from pipeline.cli.progress import progress
 from pipeline.core import clock, paths
 from pipeline.core.home import Home
@@ -29,6 +29,7 @@ def examine(
     online: Annotated[
         bool, typer.Option("--online", help="Also make one small model call, which costs a little.")
     ] = False,
+    graph: GraphOption = None,
     store: StoreOption = None,
     llm: LlmOption = None,
     as_json: JsonOption = False,
@@ -37,7 +38,7 @@ def examine(
 
     Changes nothing. Exit code 1 when something is wrong.
     """
-    findings = doctor.examine(App(store=store, llm=llm, looks=True), online=online)
+    findings = doctor.examine(App(store=store, graph=graph, llm=llm, looks=True), online=online)
 
     def tell() -> None:
         for finding in findings:

@@ -9,7 +9,7 @@ import typer
 from pipeline.app import diary
 from pipeline.app.application import App
 from pipeline.cli import output
-from pipeline.cli.options import JsonOption, StoreOption
+from pipeline.cli.options import GraphOption, JsonOption, StoreOption
 from pipeline.store import Episode
 from pipeline.text.humanize import count
 
@@ -22,6 +22,7 @@ def timeline(
         str, typer.Option("--since", metavar="WHEN", help="2026-11-20, yesterday, 7d or 2w.")
     ] = "",
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="At most so many days.")] = 14,
+    graph: GraphOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -31,7 +32,7 @@ def timeline(
     is over.
     """
     limit = 0 if since else limit
-    app = App(store=store)
+    app = App(store=store, graph=graph)
     found = diary.timeline(app, since=since, words=" ".join(words or ()), limit=limit)
 
     def tell() -> None:
@@ -56,11 +57,12 @@ def day(
     when: Annotated[
         str, typer.Argument(metavar="DAY", help="2026-11-20, today or yesterday. Default: the newest.")
     ] = "",
+    graph: GraphOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show one day of the diary whole."""
-    found = diary.day(App(store=store), when)
+    found = diary.day(App(store=store, graph=graph), when)
 
     def tell() -> None:
         output.line(found.day)

@@ -11,7 +11,7 @@ from pipeline.app import dream as dreams
 from pipeline.app import views
 from pipeline.app.application import App
 from pipeline.cli import output
-from pipeline.cli.options import JsonOption, LlmOption, StoreOption
+from pipeline.cli.options import GraphOption, JsonOption, LlmOption, StoreOption
 from pipeline.cli.progress import progress
 from pipeline.consolidation.commit import report as reports
 from pipeline.consolidation.commit.report import DreamReport, as_markdown
@@ -21,18 +21,20 @@ from pipeline.core.errors import InputError
 def consolidate(
     force: Annotated[bool, typer.Option("--force", help="Do not ask the gates.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
+    graph: GraphOption = None,
     store: StoreOption = None,
     llm: LlmOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Merge and prune one store, checked and undoable."""
     with progress("dreaming"):
-        report = dreams.consolidate(App(store=store, llm=llm), force=force, dry_run=dry_run)
+        report = dreams.consolidate(App(store=store, graph=graph, llm=llm), force=force, dry_run=dry_run)
     output.data(report, lambda: _tell(report), as_json=as_json)
 
 
 def reflect(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
+    graph: GraphOption = None,
     store: StoreOption = None,
     llm: LlmOption = None,
     as_json: JsonOption = False,
@@ -41,7 +43,7 @@ def reflect(
 
     REFLECTION.md is made anew after it.
     """
-    app = App(store=store, llm=llm)
+    app = App(store=store, graph=graph, llm=llm)
     with progress("dreaming"):
         report = dreams.consolidate(app, force=True, dry_run=dry_run)
         if not dry_run:
@@ -53,13 +55,14 @@ def dream(
     everywhere: Annotated[
         bool, typer.Option("--all", help="Every project, as the scheduler does it.")
     ] = False,
+    graph: GraphOption = None,
     store: StoreOption = None,
     llm: LlmOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Consolidate the stores whose gates are open."""
     with progress("dreaming"):
-        reports = list(dreams.dream_all(App(store=store, llm=llm), everywhere=everywhere))
+        reports = list(dreams.dream_all(App(store=store, graph=graph, llm=llm), everywhere=everywhere))
 
     def tell() -> None:
         for report in reports:
@@ -78,6 +81,7 @@ def report(
     run: Annotated[
         str, typer.Argument(metavar="RUN", help="The start of its id. Default: the newest dream here.")
     ] = "",
+    graph: GraphOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -85,7 +89,7 @@ def report(
 
     Every dream that ran has a report, also one that found nothing to do.
     """
-    app = App(store=store)
+    app = App(store=store, graph=graph)
     file = reports.find(app.home, app.store_path, run)
     if file is None:
         raise InputError(

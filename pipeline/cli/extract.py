@@ -11,7 +11,7 @@ from pipeline.app import conversations as conversations_of
 from pipeline.app.application import App
 from pipeline.cli import listings, output
 from pipeline.cli.listings import AllOption, LimitOption
-from pipeline.cli.options import JsonOption, LlmOption, StoreOption
+from pipeline.cli.options import GraphOption, JsonOption, LlmOption, StoreOption
 from pipeline.cli.progress import progress
 from pipeline.cli.screen import to_come as in_words
 from pipeline.cli.tables import table
@@ -26,12 +26,13 @@ def extract(
     transcript: Annotated[
         str, typer.Option("--transcript", metavar="F", help="A transcript, or a session id.")
     ],
+    graph: GraphOption = None,
     store: StoreOption = None,
     llm: LlmOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Extract memories from one transcript."""
-    app = App(store=store, llm=llm)
+    app = App(store=store, graph=graph, llm=llm)
     with progress("reading"):
         done, outcomes, store_path = app.extract(conversations_of.transcript(transcript))
     value = {"transcript": done, "store": store_path, "runs": outcomes}
@@ -44,6 +45,7 @@ def process(
     everything: Annotated[bool, typer.Option("--all", help="Every project, not only the one here.")] = False,
     estimate: Annotated[bool, typer.Option("--estimate", help="Only say what it would cost.")] = False,
     limit: LimitOption = None,
+    graph: GraphOption = None,
     store: StoreOption = None,
     llm: LlmOption = None,
     as_json: JsonOption = False,
@@ -51,7 +53,7 @@ def process(
     """Extract from finished conversations left for later."""
     if limit is not None and not estimate:
         raise UsageError("--limit is for --estimate alone", fix="Without it every conversation is read.")
-    app = App(store=store, llm=llm)
+    app = App(store=store, graph=graph, llm=llm)
     with progress("estimating") as now:
         backlog = app.backlog(everything=everything, each=lambda done: now(f"estimating: {done:,}"))
     if estimate:
@@ -119,6 +121,7 @@ def work(
     retry: Annotated[
         bool, typer.Option("--retry", help="Also do what was given up, and read what was passed over.")
     ] = False,
+    graph: GraphOption = None,
     store: StoreOption = None,
     llm: LlmOption = None,
     as_json: JsonOption = False,
@@ -128,7 +131,7 @@ def work(
     That is: drain the spool, then do every waiting job, also those that wait their turn.
     """
     with progress("working"):
-        done = App(store=store, llm=llm).work(retry=retry)
+        done = App(store=store, graph=graph, llm=llm).work(retry=retry)
 
     def tell() -> None:
         if done.renewed:

@@ -6,12 +6,13 @@ from typing import Annotated
 
 import typer
 
-from pipeline.app import graph, scopes
+from pipeline.app import graph as relations
+from pipeline.app import scopes
 from pipeline.app.application import App
 from pipeline.app.proposing import Proposal, proposals
 from pipeline.cli import output
 from pipeline.cli.listings import AllOption, LimitOption, first, most, tell_rest
-from pipeline.cli.options import JsonOption, NameArgument, StoreOption, UserOption, memory_names
+from pipeline.cli.options import GraphOption, JsonOption, NameArgument, StoreOption, UserOption, memory_names
 from pipeline.cli.tables import table
 from pipeline.core.errors import UsageError
 from pipeline.domain.operations import RELATIONS
@@ -38,6 +39,7 @@ def relate(
     context: Annotated[str, typer.Option("--context", help="A few words, kept at both ends.")] = "",
     description: Annotated[str, typer.Option("--description", help="The text of the edge's file.")] = "",
     user: UserOption = False,
+    graph: GraphOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -45,8 +47,8 @@ def relate(
 
     There is one edge for two memories and a type: said again, it is changed.
     """
-    app = scopes.holder(App(store=store, user=user), name)
-    made = graph.relate(
+    app = scopes.holder(App(store=store, user=user, graph=graph), name)
+    made = relations.relate(
         app,
         app.open_store(),
         name,
@@ -67,9 +69,10 @@ def related(
         str, typer.Option("--direction", metavar="D", help="outgoing, incoming or both.")
     ] = "both",
     depth: Annotated[
-        int, typer.Option("--depth", metavar="N", help=f"Relations in a row, 1 to {graph.MOST_DEPTH}.")
+        int, typer.Option("--depth", metavar="N", help=f"Relations in a row, 1 to {relations.MOST_DEPTH}.")
     ] = 1,
     user: UserOption = False,
+    graph: GraphOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -77,8 +80,10 @@ def related(
 
     The nearest and strongest come first.
     """
-    app = scopes.holder(App(store=store, user=user), name)
-    found = graph.related(app, app.open_store(), name, types=kinds or (), direction=direction, depth=depth)
+    app = scopes.holder(App(store=store, user=user, graph=graph), name)
+    found = relations.related(
+        app, app.open_store(), name, types=kinds or (), direction=direction, depth=depth
+    )
     rows = [
         [
             "→" if each.direction == "outgoing" else "←",
@@ -109,23 +114,24 @@ def edges(
     limit: LimitOption = None,
     everything: AllOption = False,
     user: UserOption = False,
+    graph: GraphOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List, show, remove or propose edges between memories."""
-    app = App(store=store, user=user)
+    app = App(store=store, user=user, graph=graph)
     if sum(map(bool, (show, remove, propose))) > 1:
         raise UsageError("--show, --remove and --propose exclude each other", fix="Give one of them.")
     if show or remove:
         opened = app.open_store()
-        chosen = graph.unrelate(app, opened, remove) if remove else graph.edge(app, opened, show)
+        chosen = relations.unrelate(app, opened, remove) if remove else relations.edge(app, opened, show)
         output.data(chosen, lambda: _tell(chosen, removed=bool(remove)), as_json=as_json)
         return
     shown = most(limit, everything=everything, as_json=as_json)
     if propose:
         _tell_proposals(proposals(app, app.open_store()), shown, as_json=as_json)
         return
-    found = graph.edges(
+    found = relations.edges(
         app,
         app.open_store(),
         query=" ".join(query or ()),
@@ -149,6 +155,7 @@ def decay(
     limit: LimitOption = None,
     everything: AllOption = False,
     user: UserOption = False,
+    graph: GraphOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -156,8 +163,8 @@ def decay(
 
     The scores go to _state.json. What a person said or wrote is fading at least; docs/cognitive.md.
     """
-    app = App(store=store, user=user)
-    found = graph.decay(app, app.open_store())
+    app = App(store=store, user=user, graph=graph)
+    found = relations.decay(app, app.open_store())
     shown = most(limit, everything=everything, as_json=as_json)
     rows = [
         [f"{each.score:.3f}", f"{each.band}{' (kept awake)' if each.exempt else ''}", each.name]
@@ -172,11 +179,11 @@ def decay(
     tell_rest(len(found.memories), shown)
 
 
-def _in_words(found: graph.EdgeView) -> str:
+def _in_words(found: relations.EdgeView) -> str:
     return f"“{found.from_title}” {found.type} “{found.to_title}”, {found.strength:g}"
 
 
-def _tell(found: graph.EdgeView, *, removed: bool) -> None:
+def _tell(found: relations.EdgeView, *, removed: bool) -> None:
     output.line(f"{'removed    ' if removed else ''}{_in_words(found)}")
     if removed:
         output.talk("`reverie undo` brings it back.")

@@ -15,7 +15,7 @@ from pipeline.cli import listings, output
 from pipeline.cli.changes import plain_changes, tell_changes
 from pipeline.cli.groups import HELP_OPTIONS
 from pipeline.cli.listings import LimitOption
-from pipeline.cli.options import JsonOption, StoreOption, UserOption
+from pipeline.cli.options import GraphOption, JsonOption, StoreOption, UserOption
 from pipeline.core.errors import ReverieError, UsageError
 from pipeline.core.tools import edit_text
 
@@ -39,6 +39,7 @@ def inbox_alone(
     context: typer.Context,
     limit: LimitOption = None,
     user: UserOption = False,
+    graph: GraphOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -47,8 +48,8 @@ def inbox_alone(
     Without a command it lists them.
     """
     if context.invoked_subcommand is None:
-        inbox_list(limit, False, user, store, as_json)
-    elif store is not None or as_json or user or limit is not None:
+        inbox_list(limit, False, user, graph, store, as_json)
+    elif (store, graph, limit) != (None, None, None) or as_json or user:
         raise typer.BadParameter(f"options stand behind `reverie inbox {context.invoked_subcommand}`")
 
 
@@ -57,12 +58,13 @@ def inbox_list(
     limit: LimitOption = None,
     everything: listings.AllOption = False,
     user: UserOption = False,
+    graph: GraphOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List what waits for you."""
     shown = listings.most(limit, everything=everything, as_json=as_json)
-    every = decisions.waiting(App(store=store, user=user))
+    every = decisions.waiting(App(store=store, graph=graph, user=user))
     rows = listings.first(every, shown)
 
     def tell() -> None:
@@ -88,11 +90,12 @@ def inbox_list(
 def inbox_show(
     number: NumberArgument,
     user: UserOption = False,
+    graph: GraphOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show one item, and what accepting it would do, old beside new."""
-    found, preview = decisions.shown(App(store=store, user=user), number)
+    found, preview = decisions.shown(App(store=store, graph=graph, user=user), number)
     value = {
         **found,
         "changes": plain_changes(preview.changes, preview.changes),
@@ -119,6 +122,7 @@ def inbox_accept(
     everything: AllOption = False,
     kind: KindOption = "",
     user: UserOption = False,
+    graph: GraphOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -127,7 +131,7 @@ def inbox_accept(
     Exit code 1 when one of several could not be done; the others are. `reverie undo` takes back each by
     itself, and it waits here again.
     """
-    app = App(store=store, user=user)
+    app = App(store=store, graph=graph, user=user)
     _decide(app, numbers, everything, kind, decisions.accept, "accepted", as_json)
 
 
@@ -137,11 +141,12 @@ def inbox_reject(
     everything: AllOption = False,
     kind: KindOption = "",
     user: UserOption = False,
+    graph: GraphOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Take items off the list."""
-    app = App(store=store, user=user)
+    app = App(store=store, graph=graph, user=user)
     _decide(app, numbers, everything, kind, decisions.reject, "rejected", as_json)
 
 
@@ -153,6 +158,7 @@ def inbox_edit(
         typer.Option("--text", metavar="TEXT", help="The new text; - reads it from stdin. Default: $EDITOR."),
     ] = None,
     user: UserOption = False,
+    graph: GraphOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -160,7 +166,7 @@ def inbox_edit(
 
     The text is that of the whole memory. Its sources stay.
     """
-    app = App(store=store, user=user)
+    app = App(store=store, graph=graph, user=user)
     row = _edited(app, number) if text is None else _given(app, number, text)
     output.data(row, lambda: output.line(f"edited     {row['kind']} {row['name']}"), as_json=as_json)
     if not as_json:

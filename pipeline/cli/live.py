@@ -13,7 +13,7 @@ from pipeline.app.listing import Left, Listed
 from pipeline.app.scopes import SHOWN
 from pipeline.cli import listings, output
 from pipeline.cli.listings import AllOption, LimitOption
-from pipeline.cli.options import TYPE_NAMES, JsonOption, StoreOption, TeamOption, UserOption
+from pipeline.cli.options import TYPE_NAMES, GraphOption, JsonOption, StoreOption, TeamOption, UserOption
 from pipeline.cli.tables import table, titled
 from pipeline.core.zone import day
 from pipeline.domain.memory import MAX_DESCRIPTION
@@ -40,12 +40,13 @@ def list_memories(
     everything: AllOption = False,
     user: UserOption = False,
     team: TeamOption = False,
+    graph: GraphOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List memories: here, the team's, and for all projects."""
     shown = listings.most(limit, everything=everything, as_json=as_json)
-    app = App(store=store, user=user, team=team)
+    app = App(store=store, graph=graph, user=user, team=team)
     if retired:
         gone = listing.left(app, since=since)
         rows = listings.first(gone, shown)

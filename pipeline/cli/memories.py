@@ -15,6 +15,7 @@ from pipeline.app.scopes import scope_of
 from pipeline.cli import output
 from pipeline.cli.changes import for_all
 from pipeline.cli.options import (
+    GraphOption,
     JsonOption,
     NameArgument,
     NamesArgument,
@@ -37,11 +38,12 @@ def show(
     name: NameArgument,
     user: UserOption = False,
     team: TeamOption = False,
+    graph: GraphOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Print one memory as it stands in its file."""
-    asked = App(store=store, user=user, team=team)
+    asked = App(store=store, graph=graph, user=user, team=team)
     app = scopes.holder(asked, name)
     document, problems = recall.show(app, name)
     text = document.raw.decode("utf-8", "replace")
@@ -59,11 +61,12 @@ def why(
     name: NameArgument,
     user: UserOption = False,
     team: TeamOption = False,
+    graph: GraphOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show who said it, where, and which run and model kept it."""
-    asked = App(store=store, user=user, team=team)
+    asked = App(store=store, graph=graph, user=user, team=team)
     app = scopes.holder(asked, name)
     found = explained(app, name)
     output.data(
@@ -76,6 +79,7 @@ def forget(
     names: NamesArgument,
     user: UserOption = False,
     team: TeamOption = False,
+    graph: GraphOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -84,7 +88,7 @@ def forget(
     They move to archive/. What a person says from now on can bring one back, and so can `reverie restore`.
     One of the team's goes only with --team, and then for everyone.
     """
-    asked = App(store=store, user=user, team=team)
+    asked = App(store=store, graph=graph, user=user, team=team)
     # All are looked for before one is touched, so that a slip in a name forgets nothing.
     found = [(name, scopes.holder(asked, name)) for name in dict.fromkeys(names)]
     for name, app in found:
@@ -103,17 +107,25 @@ def forget(
 
 
 def pin(
-    name: NameArgument, user: UserOption = False, store: StoreOption = None, as_json: JsonOption = False
+    name: NameArgument,
+    user: UserOption = False,
+    graph: GraphOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Protect a memory from dreams."""
-    _pin(App(store=store, user=user), name, pinned=True, as_json=as_json)
+    _pin(App(store=store, graph=graph, user=user), name, pinned=True, as_json=as_json)
 
 
 def unpin(
-    name: NameArgument, user: UserOption = False, store: StoreOption = None, as_json: JsonOption = False
+    name: NameArgument,
+    user: UserOption = False,
+    graph: GraphOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """End the protection of a pinned memory."""
-    _pin(App(store=store, user=user), name, pinned=False, as_json=as_json)
+    _pin(App(store=store, graph=graph, user=user), name, pinned=False, as_json=as_json)
 
 
 def _pin(asked: App, name: str, *, pinned: bool, as_json: bool) -> None:
@@ -134,12 +146,17 @@ def _note(asked: App, app: App, name: str) -> None:
         output.talk(note)
 
 
-def reindex(user: UserOption = False, store: StoreOption = None, as_json: JsonOption = False) -> None:
+def reindex(
+    user: UserOption = False,
+    graph: GraphOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Rebuild MEMORY.md, all derived files and the search index.
 
     Of a team's folder the search index alone.
     """
-    app = App(store=store, user=user)
+    app = App(store=store, graph=graph, user=user)
     with progress("rebuilding"):
         changed = rebuild(app)
 

@@ -11,6 +11,7 @@ import typer
 
 from pipeline.app import scopes
 from pipeline.app.application import App
+from pipeline.app.graph_names import RESERVED, named_folders
 from pipeline.core.errors import ReverieError
 from pipeline.domain.memory import TYPES
 
@@ -31,6 +32,15 @@ def memory_names(incomplete: str) -> Sequence[str]:
     return sorted(name for name in names if name.startswith(incomplete) and _PLAIN.fullmatch(name))
 
 
+def graph_names(incomplete: str) -> Sequence[str]:
+    """Return the names of graphs that begin with `incomplete`."""
+    try:
+        names = (*RESERVED, *named_folders(App(looks=True).settings))
+    except (ReverieError, OSError):
+        return []
+    return [name for name in names if name.startswith(incomplete)]
+
+
 StoreOption = Annotated[
     Path | None,
     typer.Option(
@@ -41,6 +51,15 @@ StoreOption = Annotated[
 ]
 UserOption = Annotated[bool, typer.Option("--user", help="The memories for all projects.")]
 TeamOption = Annotated[bool, typer.Option("--team", help="The memories of the project's team.")]
+GraphOption = Annotated[
+    str | None,
+    typer.Option(
+        "--graph",
+        metavar="NAME",
+        help="The memory folder of that name; `reverie graphs` lists them.",
+        autocompletion=graph_names,
+    ),
+]
 LlmOption = Annotated[
     str | None,
     typer.Option(

@@ -13,7 +13,7 @@ from pipeline.app import recall as recollect
 from pipeline.app.application import App
 from pipeline.app.recall import Told
 from pipeline.cli import output
-from pipeline.cli.options import JsonOption, StoreOption
+from pipeline.cli.options import GraphOption, JsonOption, StoreOption
 from pipeline.cli.tables import table
 from pipeline.core.zone import minute
 from pipeline.ledger.recalls import Line, SessionTotals
@@ -28,11 +28,12 @@ def recall(
     dormant: Annotated[
         bool, typer.Option("--dormant", help="Dormant memories as well (`reverie decay`).")
     ] = False,
+    graph: GraphOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show what recall would put before a prompt."""
-    app = App(store=store)
+    app = App(store=store, graph=graph)
     found = recollect.recall(app, " ".join(query), explain=explain, dormant=dormant)
     output.data(_plain(found), lambda: _tell(found, explain=explain), as_json=as_json)
     if explain and found.considered and not as_json:

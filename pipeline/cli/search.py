@@ -14,7 +14,7 @@ from pipeline.app.embed import Embedded
 from pipeline.app.embed import embed as make_vectors
 from pipeline.app.scopes import SHOWN
 from pipeline.cli import output
-from pipeline.cli.options import JsonOption, LlmOption, StoreOption, UserOption
+from pipeline.cli.options import GraphOption, JsonOption, LlmOption, StoreOption, UserOption
 from pipeline.cli.progress import progress
 from pipeline.cli.tables import table, titled
 from pipeline.core.zone import day
@@ -50,13 +50,14 @@ def search(
         bool, typer.Option("--expand", help="Ask a model once for further phrases to look for.")
     ] = False,
     user: UserOption = False,
+    graph: GraphOption = None,
     store: StoreOption = None,
     llm: LlmOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Find memories by their words, here and in the user scope."""
     problems: list[str] = []
-    app = App(store=store, user=user, llm=llm)
+    app = App(store=store, graph=graph, user=user, llm=llm)
     wanted = " ".join(query)
     look = partial(app_search.search, app, wanted, limit=limit, everywhere=everywhere, retired=retired)
     look = partial(look, dormant=dormant)
@@ -75,6 +76,7 @@ def search(
 def embed(
     everywhere: Annotated[bool, typer.Option("--all", help="Every store Reverie knows.")] = False,
     anew: Annotated[bool, typer.Option("--anew", help="Also those that are there already.")] = False,
+    graph: GraphOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -83,7 +85,7 @@ def embed(
     Exit code 1 when some could not be made.
     """
     with progress("embedding"):
-        found = list(make_vectors(App(store=store), everywhere=everywhere, anew=anew))
+        found = list(make_vectors(App(store=store, graph=graph), everywhere=everywhere, anew=anew))
     output.data(found, lambda: _tell_embedded(found), as_json=as_json)
     if any(store_vectors.vectors.pending for store_vectors in found):
         raise typer.Exit(1)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from pipeline.app import embedding_settings
 from pipeline.app.application import App
 from pipeline.cli import output
 from pipeline.cli.groups import HELP_OPTIONS, Fallback
@@ -15,9 +17,12 @@ from pipeline.cli.options import JsonOption
 from pipeline.cli.tables import table
 from pipeline.config import Settings, variable_above
 from pipeline.core import paths
+from pipeline.core.errors import InputError, UsageError
 from pipeline.core.home import Home
 from pipeline.install import claude_settings, config_edit
 from pipeline.install.config_edit import Edited
+
+_LONGEST_KEY = 20_000
 
 
 class _Sections(Fallback):
@@ -144,6 +149,71 @@ def config_set(
     _tell(config_edit.set_key(paths.home_dir(), key, value), as_json)
 
 
+@config.command("embeddings")
+def config_embeddings(
+    provider: Annotated[
+        str | None, typer.Option("--provider", metavar="P", help="off, auto, wordllama, ollama or openai.")
+    ] = None,
+    ollama_model: Annotated[
+        str | None, typer.Option("--ollama-model", metavar="M", help="Model that Ollama is asked for.")
+    ] = None,
+    openai_model: Annotated[
+        str | None, typer.Option("--openai-model", metavar="M", help="Model that OpenAI is asked for.")
+    ] = None,
+    openai_key: Annotated[
+        str | None,
+        typer.Option("--openai-key", metavar="-", help="- alone: read the key from stdin, or ask for it."),
+    ] = None,
+    forget_key: Annotated[bool, typer.Option("--forget-key", help="Delete the key that is kept.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Choose who makes vectors, with which model and key.
+
+    Without options it shows the section. The key goes to the system's keyring if Python's keyring package is
+    there, else into a file for you alone; it is never shown. A store's _config.json follows, without the key.
+    """
+    given = {"provider": provider, "ollama_model": ollama_model, "openai_model": openai_model}
+    if openai_key is not None and (openai_key != "-" or forget_key):
+        raise UsageError(
+            "a key is no argument: others could read it there",
+            fix="`--openai-key -` reads it from stdin, or asks without showing it.",
+        )
+    if not any(value is not None for value in (*given.values(), openai_key)) and not forget_key:
+        config_get("embeddings", as_json)
+        return
+    key = _typed_key() if openai_key is not None else "" if forget_key else None
+    done = embedding_settings.choose(App(), **given, key=key)
+    value = {
+        "settings": {edited.key: edited.value for edited in done.edited},
+        "key": done.key,
+        "config": done.config,
+    }
+    output.data(value, lambda: _tell_chosen(done), as_json=as_json)
+
+
+def _typed_key() -> str:
+    """Return the key from stdin, asked for without an echo where a person sits there."""
+    if sys.stdin.isatty():
+        from getpass import getpass
+
+        key = getpass("OpenAI key (not shown): ")
+    else:
+        key = sys.stdin.readline(_LONGEST_KEY)
+    if not key.strip():
+        raise InputError("there was no key", fix="Type or pipe the key; --forget-key deletes the one kept.")
+    return key
+
+
+def _tell_chosen(done: embedding_settings.Chosen) -> None:
+    for edited in done.edited:
+        output.line(f"{edited.key} = {output.shown(edited.value)}")
+    output.line(f"the key is kept {done.key}" if done.key else "no key is kept")
+    if done.config:
+        output.line(f"{done.config} says so too, without a key")
+    if done.edited:
+        output.talk("`reverie embed` makes the vectors now; else the worker does.")
+
+
 @config.command("unset")
 def config_unset(key: KeyArgument, as_json: JsonOption = False) -> None:
     """Take one setting out of config.toml, so that its default holds."""
@@ -194,4 +264,7 @@ def _rows(app: App) -> list[dict[str, Any]]:
                     "meaning": field.description,
                 }
             )
+    for name, folder in app.settings.graphs.model_dump().items():
+        meaning = f"Folder of the graph called {name}."
+        rows.append({"key": f"graphs.{name}", "value": folder, "default": "", "meaning": meaning})
     return rows

@@ -8,7 +8,7 @@ import typer
 
 from pipeline.app.application import App
 from pipeline.cli import front, output
-from pipeline.cli.options import JsonOption, LlmOption, StoreOption
+from pipeline.cli.options import GraphOption, JsonOption, LlmOption, StoreOption
 from pipeline.cli.screen import screen, show
 from pipeline.install import status_line
 
@@ -18,12 +18,13 @@ _REDRAW_SECONDS = 2.0
 def status(
     watch: Annotated[bool, typer.Option("--watch", help="Redraw every two seconds until Ctrl-C.")] = False,
     frames: Annotated[int, typer.Option("--frames", min=0, hidden=True)] = 0,
+    graph: GraphOption = None,
     store: StoreOption = None,
     llm: LlmOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show queue, last runs, spend against caps, inbox."""
-    app = App(store=store, llm=llm)
+    app = App(store=store, graph=graph, llm=llm)
     if watch and not as_json:
         draw = lambda columns, lines: screen(app.status(), columns, lines)  # noqa: E731
         output.screens(draw, seconds=_REDRAW_SECONDS, frames=frames)

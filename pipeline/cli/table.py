@@ -80,6 +80,9 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
         "edges": Entry("graph", "edges", "List, show, remove or propose edges between memories."),
         "decay": Entry("graph", "decay", "Compute what memories are worth by now, and which sleep."),
         "embed": Entry("search", "embed", "Make the vectors that [embeddings] asks for."),
+        "graphs": Entry("graphs", "graphs", "List memory folders by name, and name more of them."),
+        "export": Entry("cognitive", "export", "Write a store out in the layout of another format."),
+        "import": Entry("cognitive", "import_group", "Take in a store that another format laid out."),
     },
     "Changes and decisions": {
         "inbox": Entry("inbox", "inbox", "Review changes waiting for your decision."),

@@ -9,28 +9,38 @@ import typer
 from pipeline.app import diary, views
 from pipeline.app.application import App
 from pipeline.cli import output
-from pipeline.cli.options import JsonOption, StoreOption, UserOption
+from pipeline.cli.options import GraphOption, JsonOption, StoreOption, UserOption
 from pipeline.text.humanize import count
 
 LimitOption = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="At most so many.")]
 
 
-def core(user: UserOption = False, store: StoreOption = None, as_json: JsonOption = False) -> None:
+def core(
+    user: UserOption = False,
+    graph: GraphOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Make CORE.md anew, and print it.
 
     It has the memories that are alive, by section, best first.
     """
-    app = App(store=store, user=user)
+    app = App(store=store, graph=graph, user=user)
     page = views.core(app, app.open_store())
     output.data(page, lambda: output.verbatim(page.text.rstrip("\n")), as_json=as_json)
 
 
-def reflection(user: UserOption = False, store: StoreOption = None, as_json: JsonOption = False) -> None:
+def reflection(
+    user: UserOption = False,
+    graph: GraphOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Make REFLECTION.md anew, and print it.
 
     It has themes, patterns across projects, what is used most, insights, and what dreams did.
     """
-    app = App(store=store, user=user)
+    app = App(store=store, graph=graph, user=user)
     page = views.reflection(app, app.open_store())
     output.data(page, lambda: output.verbatim(page.text.rstrip("\n")), as_json=as_json)
 
@@ -46,11 +56,12 @@ def episode(
     ] = None,
     memory: Annotated[str, typer.Option("--memory", metavar="NAME", help="The memory it is about.")] = "",
     user: UserOption = False,
+    graph: GraphOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Add an entry to today's page of the diary."""
-    app = App(store=store, user=user)
+    app = App(store=store, graph=graph, user=user)
     entry = views.add_episode(
         app,
         app.open_store(create=True),
@@ -73,11 +84,12 @@ def episodes(
     kind: Annotated[str, typer.Option("--type", metavar="T", help="Only entries of this type.")] = "",
     limit: LimitOption = 20,
     user: UserOption = False,
+    graph: GraphOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the entries of the diary, the newest first."""
-    app = App(store=store, user=user)
+    app = App(store=store, graph=graph, user=user)
     found = []
     if not app.is_fresh:
         found = views.episodes(
@@ -101,11 +113,12 @@ def tags(
     ] = "",
     limit: LimitOption = 50,
     user: UserOption = False,
+    graph: GraphOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the tags in use, the most frequent first."""
-    app = App(store=store, user=user)
+    app = App(store=store, graph=graph, user=user)
     here = app.open_store()
     found = views.related_tags(app, here, tag, limit) if tag else views.tags(app, here, limit)
 

@@ -14,7 +14,15 @@ from pipeline.app.application import App
 from pipeline.app.writing import Change, NewMemory, Written
 from pipeline.cli import output
 from pipeline.cli.changes import for_all
-from pipeline.cli.options import TYPE_NAMES, JsonOption, NameArgument, StoreOption, TeamOption, UserOption
+from pipeline.cli.options import (
+    TYPE_NAMES,
+    GraphOption,
+    JsonOption,
+    NameArgument,
+    StoreOption,
+    TeamOption,
+    UserOption,
+)
 from pipeline.core.errors import InputError, ReverieError, cause
 from pipeline.core.tools import edit_bytes
 
@@ -96,6 +104,7 @@ def add(
     ] = False,
     user: Annotated[bool, typer.Option("--user", help="For all projects, not only the one here.")] = False,
     team: Annotated[bool, typer.Option("--team", help="For the team, whose others read it.")] = False,
+    graph: GraphOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -103,7 +112,7 @@ def add(
 
     One whose text stands in a memory already is not written: exit code 1, and its name is told.
     """
-    app = App(store=store, user=user, team=team)
+    app = App(store=store, graph=graph, user=user, team=team)
     given = _named(locals())
     memory = memories.add(app, statement, kind=kind, name=name, why=why, force=force, **given)
     output.data(
@@ -128,6 +137,7 @@ def procedure(
         bool, typer.Option("--force", help="Also if a memory says the same already, or reads like an order.")
     ] = False,
     user: Annotated[bool, typer.Option("--user", help="For all projects, not only the one here.")] = False,
+    graph: GraphOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -135,7 +145,7 @@ def procedure(
 
     It has steps in order, what must hold before them, and what holds after.
     """
-    app = App(store=store, user=user)
+    app = App(store=store, graph=graph, user=user)
     if not step:
         raise InputError("a procedure has steps", fix="Name each by --step, in order.")
     given = _named(locals())
@@ -167,6 +177,7 @@ def update(
     outcome: OutcomeOption = None,
     user: UserOption = False,
     team: TeamOption = False,
+    graph: GraphOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -175,7 +186,7 @@ def update(
     Lists are given anew as a whole, item by item; an empty item alone (--step "") empties one.
     """
     given = _named(locals())
-    asked = App(store=store, user=user, team=team)
+    asked = App(store=store, graph=graph, user=user, team=team)
     app = scopes.holder(asked, name)
     scopes.require_meant(asked, app, name, "update")
     change = Change(**given)
@@ -194,6 +205,7 @@ def edit(
     ] = None,
     user: UserOption = False,
     team: TeamOption = False,
+    graph: GraphOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -202,7 +214,7 @@ def edit(
     $VISUAL or $EDITOR opens a copy. What can't be read or kept is refused, and your text is kept for another
     try.
     """
-    asked = App(store=store, user=user, team=team)
+    asked = App(store=store, graph=graph, user=user, team=team)
     app = scopes.holder(asked, name)
     scopes.require_meant(asked, app, name, "edit")
     store_here = app.open_store()

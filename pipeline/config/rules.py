@@ -255,8 +255,17 @@ class EmbeddingSettings(_Section):
         "", description="Empty: what the store's `_config.json` says, else text-embedding-3-small."
     )
     openai_key_env: Variable = Field(
-        "", description="Name of the variable that holds the key. A key in `_config.json` is never used."
+        "",
+        description="Name of the variable that holds the key. Else `reverie config embeddings --openai-key -`"
+        " keeps one. A key in `_config.json` is never used.",
     )
+
+
+class GraphSettings(_Section):
+    """Named graphs: NAME = "DIR", a memory folder that `--graph NAME` means. `reverie graphs` lists them."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, str]
 
 
 class DialogueSettings(_Section):
@@ -320,6 +329,7 @@ class Settings(_Section):
     dream: DreamSettings = Field(default_factory=DreamSettings.model_construct)
     recall: RecallSettings = Field(default_factory=RecallSettings.model_construct)
     embeddings: EmbeddingSettings = Field(default_factory=EmbeddingSettings.model_construct)
+    graphs: GraphSettings = Field(default_factory=GraphSettings.model_construct)
 
 
 def validated(given: Given) -> Settings:

@@ -65,6 +65,11 @@ class Home:
         return self.path / home_files.ALLOWED
 
     @property
+    def openai_key(self) -> Path:
+        """Return the file with the key for a server of vectors."""
+        return self.path / home_files.OPENAI_KEY
+
+    @property
     def setup(self) -> Path:
         """Return what became of setting up an environment."""
         return self.path / home_files.SETUP

@@ -66,6 +66,11 @@ def unset_key(home: Path, key: str) -> Edited:
     return _write(home, section, name, _UNSET)
 
 
+def set_graph(home: Path, name: str, folder: Path | None) -> Edited:
+    """Write that the graph `name` is the folder `folder`, or take the name out; errors as `set_key`."""
+    return _write(home, "graphs", name, _UNSET if folder is None else str(folder))
+
+
 def split(key: str) -> tuple[str, str]:
     """Return section and name of `key`; UsageError when there is no such key."""
     section, _, name = key.strip().partition(".")

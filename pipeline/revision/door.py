@@ -19,6 +19,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from pipeline.core.errors import ConflictError, KeptAsItIsError
+from pipeline.core.ids import digest
 from pipeline.core.zone import day
 from pipeline.domain.memory import Memory, Replaced
 from pipeline.domain.sentences import folded, sentences
@@ -102,6 +103,30 @@ class Door:
             self._keep_former(document)
         self._add(planned)
         return new
+
+    def take_in(
+        self, path: str, data: bytes, memory: Memory | None, *, instead_of: bytes | None = None
+    ) -> Restore | Flaw:
+        """Plan `data`, a file from elsewhere, at `path` byte for byte; or say why it may not stand.
+
+        `memory` is what it says, None where it is no memory. What it claims of who said it is nobody's word
+        here: it counts as a file that others wrote. It comes `instead_of` the bytes that are there, which are
+        kept.
+        """
+        text = data.decode("utf-8")
+        reason = forbidden(text) or ("" if self._approved or memory else doubt(text))
+        flaw = Flaw(reason) if reason else None
+        if flaw is None and memory is not None:
+            flaw = self._kept_from_team(memory) or barred(memory, approved=self._approved)
+        if flaw is not None:
+            return flaw
+        if instead_of is not None and memory is not None:
+            former = earlier_path(path, digest(instead_of), self._now.year)
+            if not (self.store.root / former).exists():
+                self._kept.append(WriteFile(former, instead_of, None))
+        planned = Restore(path, data, None if instead_of is None else digest(instead_of))
+        self.operations.append(planned)
+        return planned
 
     def retire(self, document: Document, reason: str, superseded_by: str = "") -> Retire | Flaw:
         """Plan that `document` leaves for the archive, or say why it stays."""

@@ -13,8 +13,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from pipeline.core.clock import Clock
-from pipeline.core.errors import EmbeddingError, ReverieError, UnavailableError
-from pipeline.core.ids import digest
+from pipeline.core.errors import EmbeddingError, ReverieError, UnavailableError, cause
+from pipeline.core.ids import digest, new_id
 from pipeline.ledger import Ledger, calls, outages
 from pipeline.llm import Meter
 from pipeline.llm.budget import Usage, dollars, estimate_tokens
@@ -22,7 +22,7 @@ from pipeline.search import index_reader
 from pipeline.search import vectors as embeddings
 from pipeline.search.vectors import Embedder, Nearest, Refreshed
 from pipeline.search.vectors.embedder import BATCH
-from pipeline.search.vectors.remote import is_remote
+from pipeline.search.vectors.remote import PROBE_SECONDS, Server, is_remote
 from pipeline.store import Document, Store
 
 if TYPE_CHECKING:
@@ -105,10 +105,12 @@ def refresh(
     most: int | None = None,
     anew: bool = False,
     change: bool = False,
+    within: float = 0.0,
 ) -> Refreshed:
     """Give every memory of `store` a vector of its present text; see `embeddings.refresh`.
 
-    With `change` another provider may take over from one that does not answer. Raises EmbeddingError when
+    With `change` another provider may take over from one that does not answer. A server may take `within`
+    seconds for an answer, 0 for as long as usual. Raises EmbeddingError when
     nobody can make vectors, and for a team's store, ConfigError, and StoreError or OSError for the store.
     """
     if store.is_team:
@@ -118,6 +120,8 @@ def refresh(
         )
     made_by = "" if anew else embeddings.load(store.root).provider
     embedder = embeddings.open_embedder(settings, store.root, made_by=made_by, change=change or anew)
+    if within and isinstance(embedder, Server):
+        embedder.patience = within
     wanted = texts(store.scan().documents)
     return embeddings.refresh(store.root, wanted, _booked(embedder, meter), now, most=most, anew=anew)
 
@@ -131,7 +135,7 @@ def keep_fresh(store: Store, settings: Settings, ledger: Ledger, clock: Clock, *
     """
     if not is_on(settings.embeddings):
         return True
-    held_for = digest(json.dumps(settings.embeddings.model_dump()))[:16]
+    held_for = _held_for(settings)
     if outages.in_force(ledger, _OUTAGE, now=clock.now(), held_for=held_for):
         return False
     meter = calls.LedgerMeter(ledger, settings.spend, clock, run_id=run_id)
@@ -150,6 +154,33 @@ def keep_fresh(store: Store, settings: Settings, ledger: Ledger, clock: Clock, *
     if reason:
         outages.note(ledger, _OUTAGE, UnavailableError(reason), now=clock.now(), held_for=held_for)
     return not pending and not reason
+
+
+def soon(store: Store, settings: Settings, ledger: Ledger, clock: Clock) -> str:
+    """Make the vectors of what was just written, where whoever makes them answers within two seconds.
+
+    Return why some are pending, "" for no such reason: the worker makes them. So it does where more are
+    missing than one question holds, or the server is known to be down.
+    """
+    limits = settings.embeddings
+    if not is_on(limits) or store.is_team:
+        return ""
+    if outages.in_force(ledger, _OUTAGE, now=clock.now(), held_for=_held_for(settings)):
+        return "the server is down"
+    wanted = texts(store.scan().documents)
+    if len(wanted) - len(embeddings.load(store.root).fresh(wanted)) > BATCH:
+        return "many are missing"
+    meter = calls.LedgerMeter(ledger, settings.spend, clock, run_id=new_id())
+    try:
+        done = refresh(store, limits, clock.now(), meter, most=BATCH, within=PROBE_SECONDS)
+    except (ReverieError, OSError) as error:
+        LOG.info("%s: vectors are pending: %s", store.path, error)
+        return cause(error)
+    return done.reason
+
+
+def _held_for(settings: Settings) -> str:
+    return digest(json.dumps(settings.embeddings.model_dump()))[:16]
 
 
 def cosines(

@@ -46,6 +46,8 @@ class Call:
         kept: dict[Path, Store] | None = None,
     ) -> None:
         self.folder = folder
+        self.graph: str | None = None
+        """The named graph that is meant instead of the project's memories."""
         self.later: list[Callable[[], object]] = []
         """What is done once the answer is sent."""
         self._kept = kept
@@ -59,7 +61,8 @@ class Call:
         """Return the use cases for the project, or for what is kept for all."""
         from pipeline.server.serving import ServedApp
 
-        return ServedApp(self.folder, user=user, kept={} if self._kept is None else self._kept)
+        kept = {} if self._kept is None else self._kept
+        return ServedApp(self.folder, user=user, graph=None if user else self.graph, kept=kept)
 
     def go_on(self, message: str = "") -> None:
         """Tell the client that the work goes on; CancelledCallError where it does not wait any more."""

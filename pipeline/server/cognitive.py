@@ -7,12 +7,14 @@ from dataclasses import asdict
 from typing import Any
 
 from pipeline.app import embed as embedding
-from pipeline.app import graph, on_behalf
+from pipeline.app import embedding_settings, graph, on_behalf
 from pipeline.app.dream import consolidate
+from pipeline.app.keepable import MOST_CONTENT
 from pipeline.app.on_behalf import Wish
 from pipeline.app.selecting import Filter
-from pipeline.app.writing import MOST_CONTENT
 from pipeline.consolidation.commit.report import DreamReport
+from pipeline.core.errors import InputError
+from pipeline.llm.live_guard import is_loopback
 from pipeline.server import lean
 from pipeline.server.calls import Answer, Call
 
@@ -105,3 +107,22 @@ def embed(call: Call, given: dict[str, Any]) -> Answer:
         counts = {"made": vectors.made, "total": vectors.total, "pending": vectors.pending}
         found.append({"store": str(done.store), **counts, "model": vectors.model, "reason": vectors.reason})
     return {"stores": found}
+
+
+def config(call: Call, given: dict[str, Any]) -> Answer:
+    """Say what makes the vectors, after choosing another maker on this machine where one is asked for."""
+    app = call.app()
+    if given.get("provider") == "ollama" and not is_loopback(app.settings.embeddings.ollama_url):
+        raise InputError(
+            "that Ollama is on another machine, to which texts would go",
+            fix="A person sets it: `reverie config embeddings --provider ollama`.",
+        )
+    chosen = {key: value for key in ("provider", "ollama_model") if (value := given.get(key))}
+    key = embedding_settings.choose(app, **chosen).key
+    made = call.app().settings.embeddings
+    return {
+        "provider": made.provider,
+        "ollama_model": made.ollama_model,
+        "openai_model": made.openai_model,
+        "key": key,
+    }

@@ -1,6 +1,6 @@
 """The eighteen tools over the store by the names of ``memory_…``, as they are listed.
 
-One without a `run` is declared and not offered: whoever builds what it needs names its function here.
+Each takes the name of a graph besides.
 """
 
 from pipeline.server.shapes import answer, fields, flag, many, share, text, whole
@@ -17,6 +17,7 @@ from pipeline.server.tool import (
     TYPES,
     WRITTEN,
     Tool,
+    with_graph,
 )
 
 _ID = text("Id, unique start of it (six characters or more), or name.", most=300, least=1)
@@ -36,7 +37,7 @@ _EDGE = answer(
 )
 _MADE = answer(path=text(), text=text())
 
-COGNITIVE_TOOLS: tuple[Tool, ...] = (
+_TOOLS: tuple[Tool, ...] = (
     Tool(
         "memory_store",
         "Store a memory",
@@ -283,14 +284,15 @@ COGNITIVE_TOOLS: tuple[Tool, ...] = (
     Tool(
         "memory_config",
         "Settings of the vectors",
-        "Choose what makes the vectors. A key is taken, never shown.",
+        "Say what makes the vectors, or choose another maker on this machine. Whatever sends texts away, and"
+        " any key, a person sets: `reverie config embeddings`.",
         fields(
-            provider=text(choices=("off", "auto", "wordllama", "ollama", "openai")),
-            ollama_model=text(most=200),
-            openai_model=text(most=200),
-            openai_key=text(most=500),
+            provider=text(choices=("off", "wordllama", "ollama")),
+            ollama_model=text(most=200, least=1),
         ),
-        answer(provider=text(), model=text()),
-        {**ASKS_A_MODEL, "idempotentHint": True},
+        answer(provider=text(), ollama_model=text(), openai_model=text(), key=text("Where it is kept.")),
+        AGAIN,
+        "cognitive.config",
     ),
 )
+COGNITIVE_TOOLS = tuple(map(with_graph, _TOOLS))

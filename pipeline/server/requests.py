@@ -12,7 +12,7 @@ from pipeline import __version__
 from pipeline.server import jsonrpc
 from pipeline.server.jsonrpc import ProtocolError
 from pipeline.server.shapes import faults
-from pipeline.server.tool import Tool
+from pipeline.server.tool import NAMED_GRAPH, Tool
 from pipeline.server.tools import of_profile
 
 if TYPE_CHECKING:
@@ -112,7 +112,9 @@ class Requests:
             wrong = [f"{tool.name} has nothing behind it in this version; a later one brings it"]
         if wrong:
             return failed("; ".join(wrong))
-        found = self._run_of(tool)(call(), arguments)
+        asked = call()
+        asked.graph = arguments.get(NAMED_GRAPH)
+        found = self._run_of(tool)(asked, arguments)
         text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
         return {"content": [{"type": "text", "text": text}], "structuredContent": found, "isError": False}
 

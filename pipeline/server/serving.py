@@ -11,8 +11,8 @@ from pipeline.store import Store
 class ServedApp(App):
     """`App` for the project at `folder`, whose stores are those `kept` by whoever serves in this thread."""
 
-    def __init__(self, folder: Path, *, user: bool, kept: dict[Path, Store]) -> None:
-        super().__init__(folder=folder, user=user)
+    def __init__(self, folder: Path, *, user: bool, graph: str | None, kept: dict[Path, Store]) -> None:
+        super().__init__(folder=folder, user=user, graph=graph)
         self._kept = kept
 
     def open_store(self, *, create: bool = False) -> Store:

@@ -12,6 +12,10 @@ REMOVES = {**AGAIN, "destructiveHint": True}
 ASKS_A_MODEL = {**ADDS, "openWorldHint": True}
 
 
+NAMED_GRAPH = "graph"
+"""The argument by which a tool takes another store than the project's."""
+
+
 class Tool(NamedTuple):
     """One tool. `run` is ``module.function`` below `pipeline.server`, "" for one that nothing backs yet.
 
@@ -82,3 +86,10 @@ MEMORY = answer(
     replaces=many(text()),
 )
 WRITTEN = answer(name=text(), id=text(), type=text(), origin=text(), scope=text(), note=text())
+
+
+def with_graph(tool: Tool) -> Tool:
+    """Return `tool`, which takes the name of a graph besides."""
+    about = "A named graph (`reverie graphs`) instead of this project's."
+    properties = {**tool.takes["properties"], NAMED_GRAPH: text(about, most=100, least=1)}
+    return tool._replace(takes={**tool.takes, "properties": properties})

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from pipeline.core import locks
 from pipeline.core.atomic import ensure_dir
@@ -373,6 +374,11 @@ class Store:
         """Return the decay score of every memory, and which sleep; written down unless not to `keep`."""
         with self._locked() if keep else nullcontext(), self._scanner.writing_beside():
             return derived_files.decay(self.root, self._scanner, self.scan().documents, now, keep=keep)
+
+    def take_over_uses(self, entries: Mapping[str, dict[str, Any]], *, now: datetime) -> int:
+        """Add what was counted of memories in another store; see `usage.take_over`."""
+        with self._locked(), self._scanner.writing_beside():
+            return usage.take_over(self.root, entries, now)
 
     def _apply(self, change: ChangeSet, generation: bool) -> Applied:
         self._scanner.ready()

@@ -74,7 +74,7 @@ def test_no_resource_leads_out_of_the_store(project):
     kept = asking(1, "remember", text="The build box has twelve cores.", type="reference")
     reads = [request(number, "resources/read", uri=uri) for number, uri in enumerate(URIS, start=2)]
     assert not exchanged(project, kept)[0]["result"]["isError"]
-    (paths.project_store(project) / "episodes").mkdir()
+    (paths.project_store(project) / "episodes").mkdir(exist_ok=True)
     answers = by_id(exchanged(project, *reads))
     assert {answers[ask["id"]]["error"]["code"] for ask in reads} == {NO_RESOURCE}
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import anyio
 
+from pipeline.core.paths import project_store
 from pipeline.server.tools import of_profile
 from tests.support.mcp_clients import client, within
 
@@ -83,11 +84,94 @@ async def others_read(project):
 
         report = await session.call_tool("memory_reflect", {"dry_run": True}, progress_callback=told)
         assert not report.is_error and said and said[0][1] == "looking at what changed"
-        assert (await session.call_tool("memory_config", {})).is_error
+        assert (await call(session, "memory_config"))["provider"] == "off"
+        assert (await call(session, "memory_config", provider="wordllama"))["provider"] == "wordllama"
+        for away in ({"provider": "openai"}, {"openai_key": "made-up"}):
+            assert (await session.call_tool("memory_config", away)).is_error
 
 
-def test_the_cognitive_tools_that_are_there_do_their_work(project):
+def test_the_cognitive_tools_do_their_work(project):
     within(others_read, project)
+
+
+async def related(project):
+    async with client(project, "--profile", "cognitive") as session:
+        fix = {
+            "type": "fix",
+            "title": "Keepalive",
+            "content": "Redis keeps idle lines.",
+            "tags": ["redis", "net"],
+        }
+        ends = [
+            await call(session, "memory_store", **fix),
+            await call(
+                session, "memory_store", type="problem", title="Drops", content="Lines drop.", tags=["redis"]
+            ),
+        ]
+        ids = {"from_id": ends[0]["id"], "to_id": ends[1]["id"]}
+        edge = await call(session, "memory_relate", **ids, type="SOLVES", description="Idle lines stay.")
+        again = await call(session, "memory_relate", **ids, type="SOLVES", strength=0.5)
+        assert again["id"] == edge["id"] and again["strength"] == 0.5
+        assert await call(session, "memory_edge_get", edge_id=edge["id"][:8]) == again
+        assert (await call(session, "memory_edge_search", types=["SOLVES"]))["edges"] == [again]
+        (found,) = (await call(session, "memory_related", id=ends[1]["id"]))["related"]
+        assert (found["name"], found["direction"]) == (ends[0]["name"], "incoming")
+        tags = (await call(session, "memory_tags_list"))["tags"]
+        assert [(item["tag"], item["count"]) for item in tags] == [("redis", 2), ("net", 1)]
+        beside = (await call(session, "memory_tags_related", tag="net"))["tags"]
+        assert [item["tag"] for item in beside] == ["redis"]
+        assert (await call(session, "memory_decay"))["counted"] == 2
+        assert "Keepalive" in (await call(session, "memory_core"))["text"]
+        assert "## Themes" in (await call(session, "memory_reflection"))["text"]
+        noted = await call(session, "memory_episode", type="note", title="Redis day", memory_id=ends[0]["id"])
+        assert noted["title"] == "Redis day"
+        assert (await call(session, "memory_embed"))["stores"][0]["total"] == 2
+
+
+def test_relations_pages_and_tags_by_the_tools(project, monkeypatch):
+    monkeypatch.setenv("REVERIE_EMBEDDINGS__PROVIDER", "wordllama")
+    within(related, project)
+
+
+async def steps(project):
+    async with client(project, "--profile", "cognitive") as session:
+        await call(
+            session,
+            "memory_store",
+            type="procedure",
+            title="Release",
+            content="How a release is made.",
+            steps=["Run the tests", "Tag it"],
+            preconditions=["On main"],
+            episode=True,
+        )
+        refused = await session.call_tool(
+            "memory_store", {"type": "fix", "title": "No", "content": "No steps here.", "steps": ["One"]}
+        )
+        assert refused.is_error and "has no steps" in refused.content[0].text
+
+
+def test_a_procedure_is_stored_with_its_steps_and_told_in_the_diary(project):
+    within(steps, project)
+    store = next(project_store(project).rglob("release*.md"))
+    assert 'steps:\n  - "Run the tests"\n  - "Tag it"\n' in store.read_text("utf-8")
+    assert any("Release" in page.read_text("utf-8") for page in project_store(project).glob("episodes/*.md"))
+
+
+async def elsewhere(project):
+    async with client(project, "--profile", "cognitive") as session:
+        given = {"type": "fix", "title": "Pond", "content": "The pond is deep.", "graph": "garden"}
+        stored = await call(session, "memory_store", **given)
+        assert not (await call(session, "memory_search"))["memories"]
+        (hit,) = (await call(session, "memory_search", graph="garden"))["memories"]
+        assert hit["name"] == stored["name"]
+        refused = await session.call_tool("memory_search", {"graph": "nowhere"})
+        assert refused.is_error and "nowhere" in refused.content[0].text
+
+
+def test_a_tool_takes_a_named_graph(project, tmp_path):
+    by_command(project, "graphs", "add", "garden", str(tmp_path / "garden"))
+    within(elsewhere, project)
 
 
 async def by_roots(started_in, mine, other):

@@ -23,6 +23,7 @@ from pipeline.core.tools import run_tool
 from pipeline.domain.finding import Finding
 from pipeline.hooklib import jsonish, places
 from pipeline.llm.claude_program import find_claude, installed_claude
+from pipeline.search.vectors import kept_key
 
 PACKAGES: tuple[str, ...] = (
     "anthropic",
@@ -48,6 +49,7 @@ def check(app: App) -> Iterator[Finding]:
     yield from _client(app)
     yield from _sessions(app.home)
     yield from _addresses(app)
+    yield from _key(app)
     yield from _home(app.home)
     yield from _room(app.home)
     yield from _clock(app)
@@ -58,6 +60,13 @@ def _config(app: App) -> Iterator[Finding]:
     if wrong is not None:
         message = f"{wrong}; until it is mended nothing is written and no model is asked"
         yield Finding("error", "config", message, wrong.fix)
+
+
+def _key(app: App) -> Iterator[Finding]:
+    """Say where the key for a server of vectors is kept, if one is."""
+    kept = kept_key.where(app.home)
+    if kept:
+        yield Finding("ok", "embeddings key", f"kept {kept}; it is never shown")
 
 
 def _python() -> Iterator[Finding]:

@@ -7,12 +7,14 @@ work waits for one that is down and only a person's `reverie embed` goes on down
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import orjson
 
+from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import EmbeddingError
 from pipeline.search.vectors.embedded import WordLlamaEmbedder, has_wordllama
 from pipeline.search.vectors.embedder import Embedder
@@ -26,6 +28,7 @@ CONFIG = "_config.json"
 OLLAMA_MODEL = "nomic-embed-text"
 OPENAI_MODEL = "text-embedding-3-small"
 CHAIN = ("wordllama", "ollama", "openai")
+_SEEDS = ("ollama", "openai")
 _MOST = 100_000
 
 
@@ -59,6 +62,23 @@ def store_config(root: Path) -> StoreConfig:
         texts.get("openai_model", ""),
         bool(held.get("openai_api_key")),
     )
+
+
+def write_store_config(root: Path, values: Mapping[str, str]) -> bool:
+    """Write `values` into the ``_config.json`` of the store at `root`, if it has one; True if it was written.
+
+    All else in it stays as it is, and no key comes in. The schema knows two providers, others are left out.
+    """
+    file = root / CONFIG
+    try:
+        held = orjson.loads(read_bytes(file, _MOST))
+    except (OSError, EmbeddingError, ValueError):
+        return False
+    known = {key: value for key, value in values.items() if key != "embedding_provider" or value in _SEEDS}
+    if not isinstance(held, dict) or held | known == held:
+        return False
+    write_atomic(file, orjson.dumps({**held, **known}, option=orjson.OPT_INDENT_2) + b"\n")
+    return True
 
 
 def open_embedder(
@@ -113,5 +133,5 @@ def _fix(made_by: str, change: bool, config: StoreConfig) -> str:
         return "Start it again, or let `reverie embed` make all vectors anew with another one."
     fix = "Install the extra `semantic` where Reverie is installed, or see [embeddings] in config.toml."
     if config.has_key:
-        fix += f" The key in {CONFIG} is not used: put it into a variable, named by openai_key_env."
+        fix += f" The key in {CONFIG} is not used: give it to `reverie config embeddings --openai-key -`."
     return fix

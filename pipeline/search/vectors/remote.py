@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from pipeline.core import paths
 from pipeline.core.errors import EmbeddingError
 from pipeline.hooklib.plain import well_formed
 from pipeline.llm.live_guard import is_loopback
 from pipeline.safety.redaction import redact
+from pipeline.search.vectors import kept_key
 from pipeline.search.vectors.embedder import BATCH, MAX_CHARS, unit_vectors
 from pipeline.search.vectors.http import fetch_json, key_in
 
@@ -24,7 +26,7 @@ PROBE_SECONDS = 2.0
 OPENAI_URL = "https://api.openai.com/v1"
 
 
-class _Server:
+class Server:
     """What both have in common: batches, waiting, the length of the vectors, no secrets leaving."""
 
     name = ""
@@ -33,13 +35,16 @@ class _Server:
         self.url = url.rstrip("/")
         self.model = model
         self.dim = 0
+        self.patience = 0.0
+        """Seconds to wait for vectors where somebody waits for them; 0 for the usual ones."""
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return a unit vector for each text, 50 in one question. Raises EmbeddingError."""
         vectors: list[list[float]] = []
         for start in range(0, len(texts), BATCH):
             batch = [self._sendable(text) for text in texts[start : start + BATCH]]
-            raw = self._ask(batch, LATER_SECONDS if self.dim else FIRST_SECONDS)
+            usual = LATER_SECONDS if self.dim else FIRST_SECONDS
+            raw = self._ask(batch, self.patience or usual)
             found = unit_vectors(raw, count=len(batch), dim=self.dim, provider=self._label)
             self.dim = len(found[0])
             vectors += found
@@ -60,7 +65,7 @@ class _Server:
         return text or " "
 
 
-class OllamaEmbedder(_Server):
+class OllamaEmbedder(Server):
     """Ollama's ``POST /api/embed``, which takes several texts. Models are not fetched unasked."""
 
     name = "ollama"
@@ -80,11 +85,11 @@ class OllamaEmbedder(_Server):
         return found.get("embeddings") if isinstance(found, dict) else None
 
 
-class OpenAIEmbedder(_Server):
+class OpenAIEmbedder(Server):
     """``POST <base>/embeddings`` as OpenAI and many others answer it.
 
-    The key is taken from the environment variable that the settings name, and from nowhere else. A server
-    that is not OpenAI's own may do without.
+    The key is taken from the environment variable that the settings name, else it is the one that a person
+    had kept for this address. A server that is not OpenAI's own may do without.
     """
 
     name = "openai"
@@ -95,16 +100,20 @@ class OpenAIEmbedder(_Server):
 
     def answers(self) -> bool:
         """Whether all is there that a question needs; nothing is sent to find out."""
-        return bool(key_in(self._key_env)) or (not self._key_env and self.url != OPENAI_URL)
+        return bool(self._key()) or (not self._key_env and self.url != OPENAI_URL)
+
+    def _key(self) -> str:
+        return key_in(self._key_env) or kept_key.kept(paths.home_dir(), self.url)
 
     def _ask(self, batch: list[str], timeout: float) -> Any:
         if not self.answers():
             raise EmbeddingError(
                 f"there is no key for {self._label}: {self._key_env or 'no variable is named'}",
-                fix="Put the key into an environment variable and its name into embeddings.openai_key_env.",
+                fix="`reverie config embeddings --openai-key -` keeps one; or name the environment variable"
+                " that has it in embeddings.openai_key_env.",
             )
         body = {"model": self.model, "input": batch, "encoding_format": "float"}
-        key = key_in(self._key_env)
+        key = self._key()
         fix = "See [embeddings] in config.toml: openai_base_url, openai_model, openai_key_env."
         found = fetch_json(
             f"{self.url}/embeddings", body, key=key, timeout=timeout, provider=self._label, fix=fix
@@ -124,4 +133,4 @@ def _in_order(data: Any) -> Any:
 
 def is_remote(embedder: object) -> bool:
     """Whether texts leave this machine when `embedder` is asked."""
-    return isinstance(embedder, _Server) and not is_loopback(embedder.url)
+    return isinstance(embedder, Server) and not is_loopback(embedder.url)

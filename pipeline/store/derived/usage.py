@@ -7,7 +7,7 @@ before a prompt is no access, so it keeps nothing young. Keys we don't know stay
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -139,6 +139,48 @@ def count_uses(root: Path, uses: Sequence[Use], ledger: str, now: datetime) -> i
         "entries": entries,
     }
     write_atomic(root / STATE, orjson.dumps(state))
+    return len(fresh)
+
+
+def portable(root: Path, ids: Collection[str]) -> bytes | None:
+    """Return a ``_state.json`` with how often and when the memories with `ids` were of use, None for nothing.
+
+    Nothing in it is of today, so that the same counts always give the same bytes.
+    """
+    keys = [key for kind in _KINDS for key in kind]
+    state = read_state(root)
+    found = {
+        memory: {key: state[memory][key] for key in keys if key in state[memory]} for memory in sorted(state)
+    }
+    counts = [count for count, _ in _KINDS]
+    found = {
+        memory: entry
+        for memory, entry in found.items()
+        if memory in ids and any(entry.get(count) for count in counts)
+    }
+    if not found:
+        return None
+    last = max((str(entry.get(key, "")) for entry in found.values() for _, key in _KINDS), default="")
+    held = {"version": 1, "updated": last, "entries": found}
+    return orjson.dumps(held, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS) + b"\n"
+
+
+def take_over(root: Path, entries: Mapping[str, dict[str, Any]], now: datetime) -> int:
+    """Add `entries`, counted elsewhere, of memories that were never of use here; return how many those are.
+
+    Times after `now` count as now. Raises StoreError as `count_uses` does.
+    """
+    state = {**_new(now), **_read_file(root)}
+    known, fresh = read_state(root), {}
+    for memory, entry in entries.items():
+        here, given = known.get(memory, {}), _joined({}, entry)
+        if not any(here.get(count) for count, _ in _KINDS) and any(given.get(count) for count, _ in _KINDS):
+            times = {key: parse_time(given.get(key)) for _, key in _KINDS}
+            counts = {count: given[count] for count, _ in _KINDS if count in given}
+            fresh[memory] = {**here, **counts, **{key: iso(min(at, now)) for key, at in times.items() if at}}
+    if fresh:
+        state |= {"updated": iso(now), "entries": {**state["entries"], **fresh}}
+        write_atomic(root / STATE, orjson.dumps(state))
     return len(fresh)
 
 

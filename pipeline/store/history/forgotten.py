@@ -29,6 +29,8 @@ from pipeline.store.files.layout import MAX_DERIVED, PRIVATE, read_regular
 FILE = "forgotten.jsonl"
 _LEAST = 0.5
 """Share of the shorter of two quotes of one entry that lies in the other when both are about the same."""
+_LEAST_CHARS = 12
+"""Characters of a quote from which on it tells of itself what it is about: “yes” does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,14 @@ class Forgotten:
         return not any(
             source.speaker == "person" and (at := parse_time(source.at)) and at > last for source in sources
         )
+
+    def told_in(self, text: str) -> bool:
+        """Whether `text`, which comes without sessions that could speak for it, tells what was forgotten."""
+        known, plain = _digests(text), f" {_plain(text)} "
+        if any(line.sentences & known for lines in self.names.values() for line in lines):
+            return True
+        quotes = (_plain(line.quote) for lines in self.quotes.values() for line in lines)
+        return any(len(quote) >= _LEAST_CHARS and f" {quote} " in plain for quote in quotes)
 
 
 def note(
