@@ -117,7 +117,7 @@ def config(call: Call, given: dict[str, Any]) -> Answer:
             "that Ollama is on another machine, to which texts would go",
             fix="A person sets it: `reverie config embeddings --provider ollama`.",
         )
-    chosen = {key: value for key in ("provider", "ollama_model") if (value := given.get(key))}
+    chosen = {key: value for key in ("provider", "ollama_model", "openai_model") if (value := given.get(key))}
     key = embedding_settings.choose(app, **chosen).key
     made = call.app().settings.embeddings
     return {

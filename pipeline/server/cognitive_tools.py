@@ -289,6 +289,7 @@ _TOOLS: tuple[Tool, ...] = (
         fields(
             provider=text(choices=("off", "wordllama", "ollama")),
             ollama_model=text(most=200, least=1),
+            openai_model=text(most=200, least=1),
         ),
         answer(provider=text(), ollama_model=text(), openai_model=text(), key=text("Where it is kept.")),
         AGAIN,

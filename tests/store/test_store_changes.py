@@ -239,7 +239,7 @@ def test_a_new_file_never_replaces_one_that_came_first(tmp_path):
 READ_ONLY = """
 import os, sys
 from pathlib import Path
-import portalocker  # whom we become may not read where it lies
+import hashlib, portalocker, uuid  # whom we become may not read where they lie
 from pipeline.core.errors import StoreError
 from pipeline.store import Store, fsck
 from tests.support.stores import apply, memory, save

@@ -46,6 +46,13 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("tags",),
     ("core",),
     ("reflection",),
+    ("relate", MEMORY, "REQUIRES", MEMORY),
+    ("related", MEMORY),
+    ("edges",),
+    ("decay",),
+    ("graphs",),
+    ("export", "cognitive", "OUT"),
+    ("import", "cognitive", "OUT"),
     ("embed",),
     ("inbox",),
     ("inbox", "accept", "1"),
@@ -130,7 +137,7 @@ def test_every_command_is_tried() -> None:
 
 def run(shop: Workshop, transcript: Path, words: tuple[str, ...]) -> str:
     """Run a command, which must speak to a person; return what it said."""
-    named = {"TRANSCRIPT": str(transcript), "FOLDER": str(shop.folder)}
+    named = {"TRANSCRIPT": str(transcript), "FOLDER": str(shop.folder), "OUT": str(shop.folder / "out")}
     done = shop.reverie(*(named.get(word, word) for word in words), REVERIE_NOW=LATER)
     said = done.stdout + done.stderr
     assert done.returncode in (0, 1), (words, said)

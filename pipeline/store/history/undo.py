@@ -313,7 +313,9 @@ def _in_vault(change: FileChange) -> bool:
 
 
 def _memories(item: Generation) -> set[str]:
-    return {file.path for file in item.files if not file.index}
+    """Return what a change is about: files other than indexes, and than the diary where there is more."""
+    files = {file.path for file in item.files if not file.index}
+    return {path for path in files if not path.startswith(f"{EPISODES}/")} or files
 
 
 def _refusal_reason(change: FileChange, current: bytes | None, by: str, *, ours: bool) -> str:
