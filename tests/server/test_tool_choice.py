@@ -1,4 +1,4 @@
-"""Does a model that sees only the tools' list pick the right one? `fixtures/tools` holds what one answered."""
+"""Does a model that sees only the tools' list pick one right? In `fixtures/tools` is what one answered."""
 
 import hashlib
 import json
