@@ -6,6 +6,7 @@ CLI turns the values into tables or JSON; it knows no adapter.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from pipeline.worker import Pass, Worker
 
 # What only some commands need is imported where it is used.
+LOG = logging.getLogger("reverie.app")
 WORKER_WAIT_SECONDS = 120.0
 _PROBLEMS_NAMED = 3
 """Files told of one by one where they are what stands between a person and the answer."""
@@ -395,12 +397,15 @@ class App:
         from pipeline.search.refresh import refresh_index
 
         now = self.clock.now()
-        store.reindex(now=now, begin=begin)
         try:
+            store.reindex(now=now, begin=begin)
             refresh_index(self.home, store, now)
         except SearchError:
             # The change is made. `doctor` says that the index is behind, and the next search mends it.
             return
+        except StoreError as error:
+            # The change is made here, too: who was told of an error would make it again.
+            LOG.warning("the change is made, but what is made from the memories is behind: %s", error)
 
 
 def _problems(snapshot: Snapshot) -> list[str]:

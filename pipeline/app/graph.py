@@ -152,7 +152,9 @@ def relate(
     door = Door(store, now=now, approved=by_person)
     operations = ends.operations()
     door.bring([operation for operation in operations if isinstance(operation, Put | Restore | WriteFile)])
-    door.write(new_id(), f"relate {source.name} {type_name} {target.name}", in_step=True)
+    door.write(
+        new_id(), f"{'relate' if by_person else 'join'} {source.name} {type_name} {target.name}", in_step=True
+    )
     app.follow(store)
     found = edge_files.with_ids(store.root, [edge.id]).get(edge.id, edge)
     return _view(found, new=known is None)

@@ -39,10 +39,12 @@ from pipeline.text.humanize import count
 
 _MOST_NAMES = 3
 _BY = {"extraction": "extraction", "dream": "dream", "promoted": "dream", "inbox": "you, inbox"}
+_BY |= {"remember": "Claude, by tool", "drop": "Claude, by tool", "join": "Claude, by tool"}
 """Who made a change, by the first word of its reason; else it was a person."""
 _ADOPTED = "adopted"
 _OWN_WORDS: dict[tuple[str, str], str] = {
     ("forget", "retired"): "forgot",
+    ("drop", "retired"): "forgot",
     ("adopt", "changed"): _ADOPTED,
 }
 """How what happened to a memory is called in a change whose reason begins so."""

@@ -29,6 +29,7 @@ from pipeline.ledger import Ledger, utterances
 from pipeline.ledger.utterances import EntryRow
 from pipeline.revision import Door
 from pipeline.safety.invisible import visible
+from pipeline.text import bearing
 from pipeline.text.pasted import typed
 from pipeline.text.quotes import typed_in
 from pipeline.text.slugs import slugify
@@ -69,6 +70,7 @@ def remember(app: App, wish: Wish) -> Memory:
     Raises InputError, with what to do instead, for what may not be kept, or not without the person's words.
     """
     app.require_settings()
+    _require_mode(app)
     wish = replace(wish, text=normalize("NFC", wish.text).strip(), why=normalize("NFC", wish.why).strip())
     _require_fit(wish)
     cited = cite(app, wish.quote) if wish.quote.strip() else None
@@ -101,6 +103,7 @@ def forget(asked: App, name: str, quote: str = "") -> tuple[str, App]:
     Without the person's words, in `quote`, only what Reverie wrote of itself and nobody changed or pinned.
     """
     asked.require_settings()
+    _require_mode(asked)
     app = scopes.holder(asked, name)
     if app.is_team:
         raise InputError(f"{name} is the team's", fix="A person forgets it: `reverie forget --team`.")
@@ -108,6 +111,20 @@ def forget(asked: App, name: str, quote: str = "") -> tuple[str, App]:
     store = app.open_store()
     document = retired.read(store, name)
     memory, now = document.memory, app.clock.now()
+    if cited is not None and (
+        memory.pinned or not bearing.asks_removal(quote.strip(), cited.typed, _about(memory))
+    ):
+        raise InputError(
+            f"{memory.name} is pinned" if memory.pinned else "the cited words don't ask for that",
+            file=document.path,
+            fix=f"The person takes it away: `reverie forget {scopes.option(app)}{memory.name}`.",
+        )
+    if cited is None and not memory.holds_no_persons_words:
+        raise InputError(
+            "a person's words stand behind it",
+            file=document.path,
+            fix="Ask the person; then cite in `quote` the words in which they want it gone.",
+        )
     door = Door(store, now=now, approved=cited is not None)
     planned = door.retire(document, FORGOTTEN)
     if isinstance(planned, Flaw):
@@ -118,7 +135,7 @@ def forget(asked: App, name: str, quote: str = "") -> tuple[str, App]:
         )
     # As `memories.forget`: first what it rests on, so that no death in between brings it back.
     store.note_forgotten(memory.sources, name=memory.name, text=memory.body, reason=FORGOTTEN, now=now)
-    door.write(new_id(), f"forget {document.name}")
+    door.write(new_id(), f"drop {document.name}")
     app.follow(store)
     return document.name, app
 
@@ -132,6 +149,7 @@ class Cited:
 
     evidence: Evidence
     line: Line
+    typed: str
 
 
 def cite(app: App, quote: str) -> Cited:
@@ -155,14 +173,18 @@ def cite(app: App, quote: str) -> Cited:
             fix="Cite their words letter for letter, a few words at least, or leave `quote` out.",
         )
     evidence = Evidence(session=found.session_id, uuid=found.uuid, quote=quote, at=found.at)
-    return Cited(evidence, Line(typed(visible(found.text)), latest([found.at])))
+    said = typed(visible(found.text))
+    return Cited(evidence, Line(said, latest([found.at])), said)
 
 
 def _typed(ledger: Ledger, quote: str, project: App) -> EntryRow | None:
+    from pipeline.intake.drain import is_print_session
     from pipeline.worker import store_for
 
     for entry in utterances.by_person(ledger, limit=_LOOKED_THROUGH):
-        if typed_in(quote, entry.text) and store_for(ledger, entry.source_file) == project.store_path:
+        if not typed_in(quote, entry.text) or is_print_session(ledger, entry.source_file, project.settings):
+            continue  # What a program types into a session is no person's word.
+        if store_for(ledger, entry.source_file) == project.store_path:
             return entry
     return None
 
@@ -189,6 +211,19 @@ def _latest(folder: Path) -> Iterator[Path]:
 
 
 # -- what may be kept ---------------------------------------------------------------------------------
+
+
+def _require_mode(app: App) -> None:
+    """Raise InputError where the person wants nothing written but by themselves."""
+    mode = app.settings.store.mode
+    if mode != "auto":
+        raise InputError(
+            f"nothing is written in mode {mode}", fix="The person writes it, or sets `reverie mode auto`."
+        )
+
+
+def _about(memory: Memory) -> str:
+    return "\n".join((memory.name.replace("-", " "), memory.title, memory.description, memory.body))
 
 
 def _require_fit(wish: Wish) -> None:
@@ -228,4 +263,11 @@ def _require_said(wish: Wish, kind: str, cited: Cited) -> None:
         raise InputError(
             f"the person did not type {names} with the words that are cited",
             fix="Say no more than they did, or leave `quote` out: then it is kept as your word.",
+        )
+    told = "\n".join((wish.text, wish.why)).strip()
+    why_not = bearing.missing(told, cited.evidence.quote, cited.typed)
+    if why_not:
+        raise InputError(
+            f"the cited words don't bear it out: {why_not}",
+            fix="Say it in their words, or leave `quote` out: then it is kept as your word.",
         )

@@ -18,6 +18,7 @@ from pipeline.hooklib.plain import one_line
 from pipeline.revision import Door
 from pipeline.store import Document, Episode, Store
 from pipeline.store.derived import reflection_page
+from pipeline.store.derived.core_page import core_is_ours
 from pipeline.store.files.layout import derived_bytes
 from pipeline.store.graph.edge_file import ID_CHARS
 from pipeline.store.history.episodes import RESERVED
@@ -46,6 +47,12 @@ class TagCount:
 def core(app: App, store: Store) -> Page:
     """Make ``CORE.md`` and the other derived files of `store` anew, and return it."""
     _require_pages(store)
+    if not core_is_ours(store.root):
+        raise InputError(
+            "somebody else wrote it, so it stays as it is",
+            file=str(store.root / CORE),
+            fix="Give that file another name.",
+        )
     wrote = store.reindex(now=app.clock.now())
     return _page(store, CORE, wrote)
 

@@ -40,9 +40,13 @@ _MOST_LINES = 50
 _MOST_LINE = 1_000
 _NAME_CHARS = 60
 _TRIES = 3
+BY_AGENT = "remember"
+"""How the reason of a change begins that a model asked for through a tool."""
 _TAKEN_OUT_BY_HAND = "taken out by hand"
 _OF_PROCEDURES = ("steps", "preconditions", "postconditions")
 _OF_TASKS = ("status", "completed_at", "blockers", "outcome")
+_SAID = ("title", "body", "description", *_OF_PROCEDURES, *_OF_TASKS)
+"""What is said in words: a guess in which a person changes some of it is no guess any more."""
 _MEANT = {**dict.fromkeys(_OF_PROCEDURES, "procedure"), **dict.fromkeys(_OF_TASKS, "task")}
 
 
@@ -132,6 +136,10 @@ def store_memory(app: App, store: Store, new: NewMemory) -> Written:
         snapshot = store.scan()
         if not new.force:
             _require_news(app, snapshot, memory)
+        if not new.by_person and store.forgotten().told_in(memory.whole_text):
+            raise InputError(
+                "the person had it forgotten", fix="It comes back at their word: `reverie restore`."
+            )
         known = snapshot.by_name(memory.name)
         if known is not None:
             raise InputError(
@@ -145,7 +153,7 @@ def store_memory(app: App, store: Store, new: NewMemory) -> Written:
         if new.episode:
             _note(app, door, planned)
         try:
-            door.write(change_id, f"add {planned.memory.name}")
+            door.write(change_id, f"{'add' if new.by_person else BY_AGENT} {planned.memory.name}")
             break
         except ConflictError:
             # Another process wrote the same at the same moment: now it is seen.
@@ -244,7 +252,11 @@ def _changed(app: App, old: Memory, change: Change) -> Memory:
     if change.content is not None:
         values |= _with_body(old, change)
     memory = replace(old, **values)
-    return old if memory == old else pruned(replace(memory, updated=now))
+    if memory == old:
+        return old
+    if change.by_person and old.is_a_guess and any(key in values for key in _SAID):
+        memory = replace(memory, origin="user-confirmed")
+    return pruned(replace(memory, updated=now))
 
 
 def _with_body(old: Memory, change: Change) -> dict[str, object]:
@@ -255,8 +267,6 @@ def _with_body(old: Memory, change: Change) -> dict[str, object]:
     texts = {folded(sentence.text) for sentence in sentences(body)}
     if change.description is None and folded(old.description) not in texts:
         values["description"] = first_line(body)
-    if change.by_person and old.origin == "assistant-inferred":
-        values["origin"] = "user-confirmed"
     return values
 
 
@@ -402,7 +412,8 @@ def _revise(
     door = Door(store, now=app.clock.now(), approved=by_person)
     if by_person:
         try:
-            data = compose(memory, document.raw)
+            # One that has no id of its own gets none: it is known by the one that is kept for it.
+            data = compose(replace(memory, id=document.own_id), document.raw)
         except KeptAsItIsError as error:
             raise InputError(
                 str(error.args[0]), file=document.path, fix=f"{error.fix} Or `reverie edit`."

@@ -17,6 +17,7 @@ from pipeline.domain.job import Job
 from pipeline.hooklib import memory_format, ownership
 from pipeline.ledger import files, retention
 from pipeline.search import index_reader
+from pipeline.store.derived.core_page import core_is_ours
 from pipeline.worker import last_look, retry
 from pipeline.worker.context import WorkerContext, log_fields
 
@@ -57,7 +58,11 @@ class DerivedFiles:
         if retention.is_done_today(ledger, _DAILY, now):
             return
         for path in dict.fromkeys([Home(context.home).user_store, *known_stores(ledger)]):
-            if (path / memory_format.CORE).exists() and not ownership.is_team(str(path)):
+            if (
+                (path / memory_format.CORE).exists()
+                and core_is_ours(path)
+                and not ownership.is_team(str(path))
+            ):
                 try:
                     if context.opened_store(path).reindex(now=now, begin=False):
                         self._note_folders(path)

@@ -5,9 +5,12 @@ from pathlib import Path
 import pytest
 
 from pipeline.app.application import App
+from pipeline.app.history import history
 from pipeline.app.memories import add
+from pipeline.app.memories import forget as forget_by_hand
 from pipeline.app.on_behalf import Wish, forget, remember
 from pipeline.app.pins import pin
+from pipeline.app.writing import Change, update_memory
 from pipeline.core import paths
 from pipeline.core.errors import InputError
 from tests.support.transcripts import Transcript
@@ -47,7 +50,7 @@ def test_what_the_person_typed_is_kept_as_theirs_with_the_line_it_rests_on(app, 
     assert (kept.origin, kept.type) == ("user-stated", "feedback")
     assert [(source.quote, source.speaker) for source in kept.sources] == [(QUOTE, "person")]
     assert app.open_store().read(kept.name).memory.sources == kept.sources
-    assert app.open_store().history()[0].reason == f"add {kept.name}"
+    assert app.open_store().history()[0].reason == f"remember {kept.name}"
 
 
 def test_words_of_the_turn_that_is_going_on_are_read_at_once(app, project):
@@ -142,3 +145,61 @@ def test_what_the_model_wrote_itself_it_may_take_back(app):
     kept = remember(app, Wish(text="The build box has twelve cores.", kind="reference"))
     assert forget(app, kept.name)[0] == kept.name
     assert [item.reason for item in app.open_store().retired()] == ["forgotten on request"]
+
+
+def test_any_words_of_theirs_take_nothing_away(app, project):
+    written = by_hand(app, "My dentist is Dr. Weber.")
+    spoken(project, "Good morning, how are you?", "Forget my dentist.")
+    with pytest.raises(InputError, match="don't ask for that"):
+        forget(app, written, quote="Good morning, how are you")
+    pinned = by_hand(app, "The dentist of the cat is in Harbour Street.")
+    pin(app, pinned, pinned=True)
+    with pytest.raises(InputError, match="pinned"):
+        forget(app, pinned, quote="Forget my dentist")
+    assert forget(app, written, quote="Forget my dentist")[0] == written
+
+
+def test_a_quote_makes_no_opposite_the_persons_word(app, project):
+    spoken(project, TYPED)
+    with pytest.raises(InputError, match="says no"):
+        remember(app, Wish(text="Commits are always squashed here.", quote="squash commits here"))
+
+
+def test_what_a_program_types_into_a_session_is_no_persons_word(app, project):
+    transcript = Transcript("6f1d2a50-0b1e-4c57-9a30-707070707070", cwd=str(project), entrypoint="sdk-cli")
+    transcript.user(TYPED)
+    transcript.assistant("Done.")
+    transcript.write(paths.project_folder(project) / f"{transcript.session_id}.jsonl")
+    with pytest.raises(InputError, match="did not type"):
+        remember(app, Wish(text="Commits are never squashed here.", kind="feedback", quote=QUOTE))
+
+
+@pytest.mark.parametrize("mode", ["off", "observe", "propose"])
+def test_in_a_mode_that_writes_nothing_no_tool_does(project, monkeypatch, mode):
+    monkeypatch.setenv("REVERIE_STORE__MODE", mode)
+    app = App(folder=project)
+    with pytest.raises(InputError, match=f"mode {mode}"):
+        remember(app, Wish(text="The build box has twelve cores.", kind="reference"))
+    with pytest.raises(InputError, match=f"mode {mode}"):
+        forget(app, "anything")
+
+
+def test_what_the_person_had_forgotten_a_model_does_not_bring_back(app):
+    written = by_hand(app, "Payroll runs on Thursdays in the north office.")
+    forget_by_hand(app, written)
+    with pytest.raises(InputError, match="forgotten"):
+        remember(app, Wish(text="Payroll runs on Thursdays in the north office.", kind="reference"))
+
+
+def test_a_guess_that_a_person_changed_is_no_guess_any_more(app):
+    kept = remember(app, Wish(text="The cache stays warm.", kind="reference"))
+    update_memory(app, app.open_store(), kept.name, Change(content="The cache stays warm by night."))
+    assert app.open_store().read(kept.name).memory.origin == "user-confirmed"
+    with pytest.raises(InputError):
+        forget(app, kept.name)
+
+
+def test_history_tells_who_asked_for_it(app):
+    kept = remember(app, Wish(text="The build box has twelve cores.", kind="reference"))
+    forget(app, kept.name)
+    assert [entry.by for entry in history(app)] == ["Claude, by tool", "Claude, by tool"]

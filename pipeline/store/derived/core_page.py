@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 import math
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -30,6 +31,7 @@ CORE_LEAST = 0.2
 CORE_CHARS = 12_000
 CORE_PER_SECTION = 15
 _DECAY = 0.03
+_TITLE = "# Memory Core (auto-generated)"
 TOLERANCE = 1e-9
 """How far below a bound a score may lie and still count as on it."""
 _SEEDS = {
@@ -97,8 +99,21 @@ def band(score: float) -> str:
     return "archived"
 
 
+def core_is_ours(root: Path) -> bool:
+    """Whether ``CORE.md`` of the store at `root` was made here, or is still to be made."""
+    file = root / CORE
+    if not os.path.lexists(file):
+        return True
+    return (derived_bytes(file) or b"").startswith(_TITLE.encode())
+
+
 def write_core(root: Path, memories: Memories, now: datetime) -> bool:
-    """Write ``CORE.md`` if its lists or counts changed; True if it was written."""
+    """Write ``CORE.md`` if its lists or counts changed; True if it was written.
+
+    A file of that name which somebody else wrote stays as it is.
+    """
+    if not core_is_ours(root):
+        return False
     new = core_page(memories, read_state(root), now).encode("utf-8", "replace")
     old = derived_bytes(root / CORE)
     if old is not None and old.partition(_AFTER_TIME)[2] == new.partition(_AFTER_TIME)[2]:
@@ -130,7 +145,7 @@ def core_page(memories: Memories, state: dict[str, dict[str, Any]], now: datetim
             alive.setdefault(_SECTION_OF[worth.kind], []).append((-score, worth.path))
     count = sum(map(len, alive.values()))
     head = (
-        "# Memory Core (auto-generated)\n"
+        f"{_TITLE}\n"
         f"> Last updated: {zone.day(now)} | Active memories: {count}/{total} (score 0.2 or more)"
         " | Next refresh: daily\n"
     )
