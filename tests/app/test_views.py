@@ -217,3 +217,20 @@ def test_the_index_is_right_after_every_change(bench: Bench, app: App) -> None:
     made = keep(app, bench, "The cache is Redis.")
     entry = orjson.loads((bench.store.root / "_index.json").read_bytes())["entries"][made.id]
     assert (entry["name"], entry["content_preview"]) == (made.name, "The cache is Redis.")
+
+
+def test_a_page_that_somebody_else_wrote_is_never_overwritten(app: App, bench: Bench) -> None:
+    page = bench.store.root / "CORE.md"
+    page.write_text("# What this shop is about\n\nBoots.\n", "utf-8")
+    store_memory(app, bench.store, NewMemory(type="fix", content="The till rounds up."))
+    rebuild(app)
+    assert page.read_text("utf-8") == "# What this shop is about\n\nBoots.\n"
+    with pytest.raises(InputError, match="somebody else wrote it"):
+        views.core(app, bench.store)
+
+
+def test_a_page_of_ours_from_before_is_made_anew(app: App, bench: Bench) -> None:
+    store_memory(app, bench.store, NewMemory(type="fix", content="The till rounds up."))
+    page = bench.store.root / "CORE.md"
+    page.write_text("# Memory Core (auto-generated)\n> old\n", "utf-8")
+    assert "The till rounds up" in views.core(app, bench.store).text

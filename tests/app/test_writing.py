@@ -274,3 +274,24 @@ def test_a_merge_keeps_the_steps_of_both_or_is_left_to_a_person(bench: Bench, ap
     assert replace(other.memory, steps=()).steps == ()
     flaw = Door(bench.store, now=NOW).merge(one, [bench.store.read("two")], {}, "alike")
     assert isinstance(flaw, Flaw) and "steps or conditions of “two” would be lost" in flaw.reason
+
+
+def test_a_file_without_an_id_is_updated_and_gets_none(app: App, bench: Bench) -> None:
+    file = bench.store.root / "tests-first.md"
+    text = (
+        "---\nname: tests-first\ndescription: Tests come first.\ntype: feedback\n---\n\nTests come first.\n"
+    )
+    file.write_text(text, "utf-8")
+    update_memory(app, bench.store, "tests-first", Change(tags=["tests"]))
+    changed = file.read_text("utf-8")
+    assert "tests" in changed.partition("tags")[2] and "\nid:" not in changed
+    assert changed.endswith("\n\nTests come first.\n")
+
+
+def test_a_change_is_told_as_made_though_what_follows_from_it_can_not_be(
+    app: App, bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    (bench.store.root / "_state.json").write_text("<<<<<<< ours\n{}\n", "utf-8")
+    written = store_memory(app, bench.store, NewMemory(type="fix", content="The till rounds up."))
+    assert written.done == "created" and (bench.store.root / written.memory.path).exists()
+    assert "the change is made" in caplog.text and "_state.json" in caplog.text

@@ -34,11 +34,12 @@ def test_what_faded_leaves_core_the_next_day_once(shop):
     assert "[Cache]" in core.read_text("utf-8")
     work(shop, NOW + timedelta(days=60))
     assert "[Cache]" not in core.read_text("utf-8")
-    core.write_text("kept until tomorrow\n", "utf-8")
+    kept = "# Memory Core (auto-generated)\nkept until tomorrow\n"
+    core.write_text(kept, "utf-8")
     work(shop, NOW + timedelta(days=60, hours=1))
-    assert core.read_text("utf-8") == "kept until tomorrow\n"
+    assert core.read_text("utf-8") == kept
     work(shop, NOW + timedelta(days=61))
-    assert "Memory Core" in core.read_text("utf-8")
+    assert "kept until" not in core.read_text("utf-8")
 
 
 def test_where_nothing_faded_nothing_is_written(shop):
