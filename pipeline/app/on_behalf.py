@@ -173,8 +173,8 @@ def cite(app: App, quote: str) -> Cited:
             fix="Cite their words letter for letter, a few words at least, or leave `quote` out.",
         )
     evidence = Evidence(session=found.session_id, uuid=found.uuid, quote=quote, at=found.at)
-    said = typed(visible(found.text))
-    return Cited(evidence, Line(said, latest([found.at])), said)
+    message = typed(visible(found.text))
+    return Cited(evidence, Line(message, latest([found.at])), message)
 
 
 def _typed(ledger: Ledger, quote: str, project: App) -> EntryRow | None:
@@ -264,8 +264,8 @@ def _require_said(wish: Wish, kind: str, cited: Cited) -> None:
             f"the person did not type {names} with the words that are cited",
             fix="Say no more than they did, or leave `quote` out: then it is kept as your word.",
         )
-    told = "\n".join((wish.text, wish.why)).strip()
-    why_not = bearing.missing(told, cited.evidence.quote, cited.typed)
+    statement = "\n".join((wish.text, wish.why)).strip()
+    why_not = bearing.missing(statement, cited.evidence.quote, cited.typed)
     if why_not:
         raise InputError(
             f"the cited words don't bear it out: {why_not}",

@@ -12,7 +12,7 @@ from pipeline.text import clauses
 from pipeline.text.tokens import terms
 
 LEAST_SHARE = 0.6
-"""The share of what is told that the typed words must have."""
+"""The share of a statement's words that the typed ones must have."""
 _LIKE = 4
 """Letters that two forms of a word begin with alike, at least."""
 _QUESTION = re.compile(r"[?？¿؟]")
@@ -32,19 +32,19 @@ _QUOTED = re.compile(
 )
 
 
-def missing(told: str, quote: str, typed: str) -> str:
-    """Return why `quote`, words of what a person `typed`, can't bear out what is `told`; "" where it can."""
+def missing(statement: str, quote: str, typed: str) -> str:
+    """Return why `quote`, words of what a person `typed`, can't bear out `statement`; "" where they can."""
     line = _line(quote, typed)
-    if _QUESTION.search(line) and not _QUESTION.search(told):
+    if _QUESTION.search(line) and not _QUESTION.search(statement):
         return "they asked, and said nothing of it"
     if any(quote in found[0] for found in _QUOTED.finditer(line)):
         return "they gave somebody else's words there"
     if _OBJECTS.search(line):
         return "they object to something there"
     part = next((clause for clause in clauses.split(line) if quote in clause), line)
-    if clauses.denies(part) != clauses.denies(told):
+    if clauses.denies(part) != clauses.denies(statement):
         return "one of the two says no, the other does not"
-    wanted = {*terms(told)}
+    wanted = {*terms(statement)}
     if not wanted or share_of(wanted, typed) < LEAST_SHARE:
         return "they typed other words than that"
     return ""

@@ -128,3 +128,12 @@ def test_c_15_weights() -> None:
         "configuration": 1.1, "fix": 1.0, "workflow": 1.0, "problem": 0.9, "error": 0.8, "general": 0.8,
     }  # fmt: skip
     assert {name: TYPES[name].weight for name in seed} == seed
+
+
+def test_what_somebody_changed_by_hand_does_not_sleep(store: Store) -> None:
+    save(store, memory("a-guess", importance=0.1, **GUESS), memory("another", importance=0.1, **GUESS))
+    later = NOW + timedelta(days=200)
+    assert set(store.decay(now=later).asleep) == {"a-guess.md", "another.md"}
+    file = store.root / "a-guess.md"
+    file.write_text(file.read_text("utf-8") + "So it is, I say.\n", "utf-8")
+    assert set(Store.open(store.root).decay(now=later).asleep) == {"another.md"}

@@ -14,8 +14,9 @@ from pathlib import Path
 
 from pipeline.core.atomic import ensure_dir, write_atomic
 from pipeline.core.clock import parse_time
-from pipeline.domain.memory import HUMAN_ONLY
+from pipeline.domain.memory import GUESSES, HUMAN_ONLY
 from pipeline.hooklib import asleep
+from pipeline.hooklib.ownership import EDITED
 from pipeline.store.catalogue.sieve import Sieve
 from pipeline.store.derived import usage
 from pipeline.store.derived.core_page import CORE_LEAST, TOLERANCE, Memories, band, score_of
@@ -25,7 +26,7 @@ from pipeline.store.files.scanning import Document
 
 BANDS = ("active", "fading", asleep.DORMANT, asleep.ARCHIVED)
 EVERY = timedelta(days=1)
-_NO_PERSONS = ("assistant-inferred", "imported")
+_NO_PERSONS = (*sorted(GUESSES), "imported")
 """Origins of which no person's word is a part, unless a source says so."""
 
 
@@ -79,6 +80,8 @@ def may_sleep(item: Document) -> bool:
     conclusions, imports, and what a tool of schema v3 wrote: below ``graph/``, with an id and no origin.
     """
     head = item.head
+    if item.hand == EDITED:
+        return False  # Somebody changed what we wrote, and it may have been the person.
     if head.pinned or head.type_row.host_class in HUMAN_ONLY:
         return False
     if any(source.speaker == "person" for source in head.sources):

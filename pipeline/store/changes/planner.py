@@ -90,14 +90,14 @@ class Planner:
                 if existing.own_id
                 else "Leave out the `id`.",
             )
-        said: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         if memory.updated is not None and memory.updated == existing.memory.updated:
-            said["updated"] = now
+            values["updated"] = now
         if memory.is_a_guess and memory.origin == existing.memory.origin:
-            said["origin"] = "user-confirmed"
-        if said:
+            values["origin"] = "user-confirmed"
+        if values:
             with suppress(KeptAsItIsError):
-                data = document.compose(replace(memory, **said), data)
+                data = document.compose(replace(memory, **values), data)
         document.parse(data, existing.path)  # What was written can be read again.
         known = self._written.digest(existing.path)
         record = digest(data) if known == existing.digest else known or ""
