@@ -135,7 +135,8 @@ class _Answers:
 
     def _answered(self, method: str, given: Mapping[str, Any], call: Call) -> dict[str, Any]:
         found = self._requests.answer(method, given, lambda: call)
-        self._requests.finish(call)
+        for work in call.later:
+            self._requests.alone(work)
         return found
 
 
