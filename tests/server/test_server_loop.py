@@ -147,26 +147,25 @@ def test_a_client_that_is_gone_at_once_loses_no_write_that_was_asked_for(project
     with socket.create_server(("127.0.0.1", 0)) as listening:
         ours = socket.create_connection(listening.getsockname())
         theirs, _ = listening.accept()
-    with theirs, ours:
-        with subprocess.Popen(
-            SERVER, cwd=project, stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=subprocess.PIPE
-        ) as server:
-            theirs.close()
-            ours.sendall(line(HANDSHAKE))
-            assert ours.recv(1)
-            ours.sendall(line(asking(1, "remember", text=FACT, type="reference")))
-            with ours.makefile("rb") as lines:
-                while b'"id":1' not in lines.readline():
-                    continue
-                ours.sendall(line(asking(2, "remember", text="The spare box has six.", type="reference")))
-                ours.sendall(line({"jsonrpc": "2.0", "id": 3, "method": "ping"}))
-                # Its answer says that the one before was read, and is in its lane.
-                while b'"id":3' not in lines.readline():
-                    continue
-            # Closed like that, the other end gets a reset instead of an end.
-            ours.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            ours.close()
-            said = server.communicate(timeout=60)[1]
+    with theirs, ours, subprocess.Popen(
+        SERVER, cwd=project, stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=subprocess.PIPE
+    ) as server:
+        theirs.close()
+        ours.sendall(line(HANDSHAKE))
+        assert ours.recv(1)
+        ours.sendall(line(asking(1, "remember", text=FACT, type="reference")))
+        with ours.makefile("rb") as lines:
+            while b'"id":1' not in lines.readline():
+                continue
+            ours.sendall(line(asking(2, "remember", text="The spare box has six.", type="reference")))
+            ours.sendall(line({"jsonrpc": "2.0", "id": 3, "method": "ping"}))
+            # Its answer says that the one before was read, and is in its lane.
+            while b'"id":3' not in lines.readline():
+                continue
+        # Closed like that, the other end gets a reset instead of an end.
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        ours.close()
+        said = server.communicate(timeout=60)[1]
     assert server.returncode == 0, said
     kept = b"".join(file.read_bytes() for file in paths.project_store(project).glob("*.md"))
     assert b"spare box" in kept and b"Traceback" not in said
