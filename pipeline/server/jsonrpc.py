@@ -55,7 +55,7 @@ def read(line: bytes, end: bytes = b"") -> "dict[str, Any]":
 
 
 def _ident_of(line: bytes, end: bytes) -> object:
-    """Return the id of a message that is too large: its last part, as some clients have it, or an early one."""
+    """Return the id of a message that is too large: its last part, as some clients have it, or early."""
     import re
 
     last = re.search(rb',\s*"id"\s*:\s*(-?\d{1,18}|"(?:[^"\\]|\\.){0,200}")\s*\}\s*\Z', end[-_FAR:])

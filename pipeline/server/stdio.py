@@ -99,7 +99,7 @@ def _wait(handle: int, *, to_write: bool) -> None:
 
 
 class Lane:
-    """Does work in turn, in a thread of its own that ends with the process; `bounded` keeps it from ending."""
+    """Does work in turn, in a thread of its own that ends with the process; `bounded` keeps it alive."""
 
     def __init__(self, bounded: Callable[[Callable[[], object]], object]) -> None:
         self._bounded = bounded

@@ -1,4 +1,4 @@
-"""What would end the loop or leave it deaf: odd messages, pipes that do not wait, clients that go or say nothing."""
+"""What would end the loop or leave it deaf: odd messages, pipes that do not wait, clients that are gone."""
 
 import json
 import os
@@ -147,9 +147,13 @@ def test_a_client_that_is_gone_at_once_loses_no_write_that_was_asked_for(project
     with socket.create_server(("127.0.0.1", 0)) as listening:
         ours = socket.create_connection(listening.getsockname())
         theirs, _ = listening.accept()
-    with theirs, ours, subprocess.Popen(
-        SERVER, cwd=project, stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=subprocess.PIPE
-    ) as server:
+    with (
+        theirs,
+        ours,
+        subprocess.Popen(
+            SERVER, cwd=project, stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=subprocess.PIPE
+        ) as server,
+    ):
         theirs.close()
         ours.sendall(line(HANDSHAKE))
         assert ours.recv(1)
