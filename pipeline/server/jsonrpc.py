@@ -4,7 +4,7 @@ import json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TypeGuard
 
 PARSE, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
 NO_RESOURCE = -32002
@@ -87,7 +87,7 @@ def params_of(message: "dict[str, Any]") -> "dict[str, Any]":
     return params or {}
 
 
-def is_id(value: object) -> bool:
+def is_id(value: object) -> "TypeGuard[str | int]":
     """Whether `value` can be the id of a request."""
     return isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool))
 

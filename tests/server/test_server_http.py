@@ -108,7 +108,7 @@ async def with_odd_roots(served, project):
 
     async def odd(context):
         asked.append("odd")
-        return ListRootsResult.model_construct(roots=7)
+        return ListRootsResult.model_construct(**{"roots": 7})  # type: ignore[arg-type]
 
     address, token = served
     for named in (mute, odd):

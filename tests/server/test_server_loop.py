@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from tests.support.mcp_clients import HANDSHAKE, SERVER, asking, exchanged
 
 PING = {"jsonrpc": "2.0", "id": 99, "method": "ping"}
 FACT = "The build box has twelve cores."
-WITH_ROOTS = {**HANDSHAKE, "params": {**HANDSHAKE["params"], "capabilities": {"roots": {}}}}
+WITH_ROOTS = json.loads(json.dumps(HANDSHAKE).replace('"capabilities": {}', '"capabilities": {"roots": {}}'))
 
 
 def line(message):
@@ -103,7 +104,7 @@ def test_a_client_that_does_not_name_its_roots_is_waited_for_once(project, tmp_p
         def told(*messages, until):
             server.stdin.write(b"".join(map(line, messages)))
             server.stdin.flush()
-            found = []
+            found: list[Any] = []
             while until not in ids(found):
                 found.append(json.loads(server.stdout.readline()))
             return found
@@ -224,7 +225,7 @@ def test_a_lane_outlives_whatever_is_put_into_it(project):
 
 LARGE = "x" * jsonrpc.MOST_BYTES
 CALL = {"name": "get", "arguments": {"name": LARGE}}
-TOO_LARGE = [
+TOO_LARGE: list[tuple[dict[str, Any], object]] = [
     ({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": CALL}, 5),
     ({"method": "tools/call", "params": CALL, "jsonrpc": "2.0", "id": "a\"}b"}, "a\"}b"),
     ({"jsonrpc": "2.0", "method": "ping", "id": "first", "params": {"id": 4, "x": LARGE}}, "first"),
