@@ -87,8 +87,8 @@ class Requests:
 
     def alone(self, work: Callable[[], object]) -> None:
         """Do `work`, of which nobody waits for a result; what goes wrong is told in the log alone."""
-        told = self._bounded("tools/call", partial(_done, work))
-        for part in told.get("content", ()):
+        failure = self._bounded("tools/call", partial(_done, work))
+        for part in failure.get("content", ()):
             import logging
 
             logging.getLogger("reverie.server").warning("after a request: %s", part["text"])

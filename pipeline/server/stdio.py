@@ -154,8 +154,8 @@ class Connection:
                 ident = message.get("id")
                 self._take(message)
             except ProtocolError as error:
-                told = error.ident if ident is None else ident
-                self._wire.send(jsonrpc.error(told, error.code, str(error)))
+                whose = error.ident if ident is None else ident
+                self._wire.send(jsonrpc.error(whose, error.code, str(error)))
         with self._lock:
             slow = [running.cancelled for running in self._running.values() if running.slow]
         for cancelled in slow:
