@@ -83,8 +83,9 @@ def add_episode(
     """
     app.require_settings()
     _require_pages(store)
-    if type_name in RESERVED:
-        raise UsageError(f"only a dream writes entries of type {type_name!r}", fix="Choose another --type.")
+    kind = one_line(type_name, MOST_TITLE)
+    if kind.casefold() in RESERVED:
+        raise UsageError(f"only a dream writes entries of type {kind!r}", fix="Choose another --type.")
     if not title.strip():
         raise InputError("an entry has a title", fix="Say in a few words what happened.")
     lines = [line for line in summary if line.strip()]
@@ -93,7 +94,7 @@ def add_episode(
     entry = Episode.of(
         app.clock.now(),
         one_line(title, MOST_TITLE),
-        one_line(type_name, MOST_TITLE),
+        kind,
         tags=[" ".join(tag.replace(",", " ").split()) for tag in tags],
         summary=[one_line(line, MOST_SUMMARY) for line in lines],
         memory=link,

@@ -92,6 +92,8 @@ class _Answers:
     def __init__(self, requests: Requests, folder: Path) -> None:
         self._requests = requests
         self._folder = folder
+        self._mute = set[str]()
+        """The sessions whose client once did not name its roots in time: it is not asked again."""
 
     def server(self) -> Server[Any]:
         """Return the SDK's server over these answers."""
@@ -114,7 +116,7 @@ class _Answers:
     def _answering(self, method: str, kind: type[_Result]) -> Callable[[Any, Any], Any]:
         async def answer(context: ServerRequestContext[Any], params: types.RequestParams | None) -> _Result:
             given = {} if params is None else params.model_dump(by_alias=True, exclude_none=True)
-            roots = await _roots(context) if method in _NEEDS_PROJECT else []
+            roots = await self._roots(context) if method in _NEEDS_PROJECT else []
             call = Call(
                 project_of(roots, self._folder),
                 token=0,
@@ -133,9 +135,25 @@ class _Answers:
 
         return answer
 
+    async def _roots(self, context: ServerRequestContext[Any]) -> list[str]:
+        """Return the roots of the client, none where it has none, does not say in time or can't be asked."""
+        asked = context.session.client_capabilities
+        session = context.request.headers.get("mcp-session-id") if context.request else None
+        if asked is None or asked.roots is None or session in self._mute:
+            return []
+        with anyio.move_on_after(ROOTS_SECONDS) as waiting:
+            try:
+                return [str(root.uri) for root in (await context.session.list_roots()).roots]
+            except (MCPError, ValueError):
+                return []  # It says that it has roots, and can't name them, or not as the protocol has it.
+        if waiting.cancelled_caught and session is not None:
+            self._mute.add(session)
+        return []
+
     def _answered(self, method: str, given: Mapping[str, Any], call: Call) -> dict[str, Any]:
         found = self._requests.answer(method, given, lambda: call)
-        self._requests.finish(call)
+        for work in call.later:
+            self._requests.alone(work)
         return found
 
 
@@ -153,16 +171,3 @@ class _Peer:
         """Tell the client how far the call is, if it wants to know."""
         del token  # The SDK knows it.
         anyio.from_thread.run(self._session.report_progress, done, None, message)
-
-
-async def _roots(context: ServerRequestContext[Any]) -> list[str]:
-    """Return the roots of the client, none where it has none, does not say in time or can't be asked."""
-    asked = context.session.client_capabilities
-    if asked is None or asked.roots is None:
-        return []
-    with anyio.move_on_after(ROOTS_SECONDS):
-        try:
-            return [str(root.uri) for root in (await context.session.list_roots()).roots]
-        except MCPError:
-            return []  # It says that it has roots, and can't name them.
-    return []

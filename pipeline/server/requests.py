@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pipeline import __version__
 from pipeline.server import jsonrpc
 from pipeline.server.jsonrpc import ProtocolError
-from pipeline.server.shapes import faults
+from pipeline.server.shapes import faults, with_whole_numbers
 from pipeline.server.tool import NAMED_GRAPH, Tool
 from pipeline.server.tools import of_profile
 
@@ -85,14 +85,18 @@ class Requests:
             raise ProtocolError(jsonrpc.INTERNAL, message)
         return failed(message)
 
-    def finish(self, call: "Call") -> None:
-        """Do what a call left for after its answer; what goes wrong is told in the log alone."""
-        for work in call.later:
-            self._bounded("tools/call", partial(_done, work))
+    def alone(self, work: Callable[[], object]) -> None:
+        """Do `work`, of which nobody waits for a result; what goes wrong is told in the log alone."""
+        failure = self._bounded("tools/call", partial(_done, work))
+        for part in failure.get("content", ()):
+            import logging
+
+            logging.getLogger("reverie.server").warning("after a request: %s", part["text"])
 
     def is_slow(self, method: str, params: Params) -> bool:
         """Whether the request is for a tool that may take minutes."""
-        tool = self.tools.get(str(params.get("name"))) if method == "tools/call" else None
+        name = params.get("name")
+        tool = self.tools.get(name) if method == "tools/call" and isinstance(name, str) else None
         return tool is not None and tool.slow
 
     # -- tools ------------------------------------------------------------------------------------
@@ -106,7 +110,7 @@ class Requests:
         if tool is None:
             names = ", ".join(self.tools)
             raise ProtocolError(jsonrpc.INVALID_PARAMS, f"there is no tool {name!a}; there are: {names}")
-        arguments = {} if given is None else given
+        arguments = {} if given is None else with_whole_numbers(given, tool.takes)
         wrong = list(faults(arguments, tool.takes))
         if not tool.run:
             wrong = [f"{tool.name} has nothing behind it in this version; a later one brings it"]

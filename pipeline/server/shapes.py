@@ -69,6 +69,22 @@ def _about(kind: str, about: str, more: Mapping[str, Any]) -> Schema:
     return {key: value for key, value in found.items() if value is not None}
 
 
+def with_whole_numbers(value: Any, schema: Schema) -> Any:
+    """Return `value` with each whole number as one, where it was written 5.0: JSON knows no difference."""
+    kind = schema["type"]
+    if kind == "integer" and isinstance(value, float) and value.is_integer():
+        return int(value)
+    if kind == "array" and isinstance(value, list):
+        return [with_whole_numbers(part, schema["items"]) for part in value]
+    if kind == "object" and isinstance(value, dict):
+        known = schema["properties"]
+        return {
+            name: with_whole_numbers(part, known[name]) if name in known else part
+            for name, part in value.items()
+        }
+    return value
+
+
 def faults(value: Any, schema: Schema, name: str = "arguments") -> Iterator[str]:
     """Yield what is wrong with `value`, called `name`, in words that say what it should be."""
     kind = schema["type"]

@@ -37,37 +37,72 @@ class Wire:
         os.dup2(2, 1)
         self._lock = threading.Lock()
 
-    def lines(self) -> Iterator[bytes]:
-        """Yield each line; one that is too long comes cut off at the limit, so that it is refused."""
-        rest, over = b"", False
-        while part := os.read(self._in, _PART):
+        self._gone = False
+
+    def lines(self) -> Iterator[tuple[bytes, bytes]]:
+        """Yield each line with nothing behind it; of one that is too long the beginning and the end."""
+        head, rest = b"", b""
+        while part := self._read():
             *whole, rest = (rest + part).split(b"\n")
             for line in whole:
-                if not over and line.strip():
-                    yield line
-                over = False
-            if len(rest) > MOST_BYTES:
-                if not over:
-                    yield rest[:MOST_BYTES]
-                rest, over = b"", True
-        if rest.strip() and not over:
-            yield rest
+                if head or line.strip():
+                    yield (head, line) if head else (line, b"")
+                head = b""
+            if head or len(rest) > MOST_BYTES:
+                head, rest = head or rest[:_PART], rest[-_PART:]
+        if rest.strip():
+            yield (head, rest) if head else (rest, b"")
 
     def send(self, message: dict[str, Any]) -> None:
         """Write `message`; nothing happens where the client is gone."""
         data = memoryview(jsonrpc.write(message))
         with self._lock:
             try:
-                while data:
-                    data = data[os.write(self._out, data) :]
-            except BrokenPipeError:
-                return  # The end of stdin says the same, and ends the loop.
+                while data and not self._gone:
+                    data = data[self._write(data) :]
+            except ConnectionError:
+                self._gone = True  # The end of stdin says the same, and ends the loop.
+            except OSError as error:
+                # A part may be written: nothing that came behind it could be read.
+                import logging
+
+                self._gone = True
+                logging.getLogger("reverie.server").error("the client can't be answered any more: %s", error)
+
+    def _read(self) -> bytes:
+        """Return what comes next, nothing at the end or where nobody can be answered any more."""
+        while not self._gone:
+            try:
+                return os.read(self._in, _PART)
+            except BlockingIOError:
+                _wait(self._in, to_write=False)
+            except OSError:
+                break  # Reset, or hung up: an end as well, of a client that did not wait for its answers.
+        return b""
+
+    def _write(self, data: memoryview) -> int:
+        """Write what there is room for, and return how much that was."""
+        try:
+            return os.write(self._out, data)
+        except BlockingIOError:
+            _wait(self._out, to_write=True)
+            return 0
+
+
+def _wait(handle: int, *, to_write: bool) -> None:
+    """Wait until a pipe that does not itself wait is ready: whoever started the server may have set it so."""
+    import selectors
+
+    with selectors.DefaultSelector() as selector:
+        selector.register(handle, selectors.EVENT_WRITE if to_write else selectors.EVENT_READ)
+        selector.select()
 
 
 class Lane:
-    """Does work in turn, in a thread of its own that ends with the process."""
+    """Does work in turn, in a thread of its own that ends with the process; `bounded` keeps it alive."""
 
-    def __init__(self) -> None:
+    def __init__(self, bounded: Callable[[Callable[[], object]], object]) -> None:
+        self._bounded = bounded
         self._work: queue.SimpleQueue[Callable[[], object] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
 
@@ -86,7 +121,7 @@ class Lane:
 
     def _run(self) -> None:
         while work := self._work.get():
-            work()
+            self._bounded(work)
 
 
 class _Running(NamedTuple):
@@ -103,7 +138,7 @@ class Connection:
         self._wire = wire
         self._requests = requests
         self._started_in = started_in
-        self._quick, self._slow = Lane(), Lane()
+        self._quick, self._slow = Lane(requests.alone), Lane(requests.alone)
         self._initialized = self._has_roots = False
         self._roots = _Roots()
         self._running: dict[str | int, _Running] = {}
@@ -112,14 +147,15 @@ class Connection:
 
     def run(self) -> None:
         """Answer until the client closes its end; what is quick is still done then, what is slow ends."""
-        for line in self._wire.lines():
+        for line, end in self._wire.lines():
             ident: object = None
             try:
-                message = jsonrpc.read(line)
+                message = jsonrpc.read(line, end)
                 ident = message.get("id")
                 self._take(message)
             except ProtocolError as error:
-                self._wire.send(jsonrpc.error(ident, error.code, str(error)))
+                whose = error.ident if ident is None else ident
+                self._wire.send(jsonrpc.error(whose, error.code, str(error)))
         with self._lock:
             slow = [running.cancelled for running in self._running.values() if running.slow]
         for cancelled in slow:
@@ -149,7 +185,9 @@ class Connection:
         if "method" not in message:
             self._take_answer(message)
         elif "id" not in message:
-            self._take_notification(message["method"], jsonrpc.params_of(message))
+            # Nobody waits for an answer, not even for one that says what is wrong with it.
+            params = message.get("params")
+            self._take_notification(message["method"], params if isinstance(params, dict) else {})
         elif not jsonrpc.is_id(message["id"]):
             raise ProtocolError(jsonrpc.INVALID_REQUEST, "an id is a text or a whole number")
         else:
@@ -159,7 +197,8 @@ class Connection:
         result = message.get("result")
         if message.get("id") == f"roots-{self._roots.asked}":
             found = result.get("roots") if isinstance(result, dict) else None
-            uris = [item.get("uri") for item in found or () if isinstance(item, dict)]
+            named = found if isinstance(found, list) else []
+            uris = [item.get("uri") for item in named if isinstance(item, dict)]
             self._roots.take([uri for uri in uris if isinstance(uri, str)])
 
     def _take_notification(self, method: str, params: Mapping[str, Any]) -> None:
@@ -168,7 +207,7 @@ class Connection:
         elif method == "notifications/cancelled":
             ident = params.get("requestId")
             with self._lock:
-                running = self._running.get(ident) if isinstance(ident, str | int) else None
+                running = self._running.get(ident) if jsonrpc.is_id(ident) else None
             if running is not None:
                 running.cancelled.set()
 
@@ -215,7 +254,8 @@ class Connection:
         if not running.cancelled.is_set():
             self._wire.send(answer)
         for call in calls:
-            self._requests.finish(call)
+            for work in call.later:
+                self._requests.alone(work)
 
     def _call(
         self, params: dict[str, Any], running: _Running, ended: threading.Event, calls: "list[Call]"
@@ -244,6 +284,8 @@ class _Roots:
     def __init__(self) -> None:
         self.asked = 0
         self._known: list[str] | None = None
+        self._silent = False
+        """Whether the client once did not say in time: it is not waited for again."""
         self._taken = threading.Event()
         self._lock = threading.Lock()
 
@@ -257,14 +299,18 @@ class _Roots:
             return self.asked
 
     def wait(self) -> list[str]:
-        """Return them, none where the client does not say in time."""
-        if self._known is None:
-            self._taken.wait(jsonrpc.ROOTS_SECONDS)
+        """Return them, none where the client does not say in time; what it says later still counts."""
+        if self._known is None and not self._taken.wait(0 if self._silent else jsonrpc.ROOTS_SECONDS):
+            with self._lock:
+                self._silent = True
+                if self._known is None:
+                    self._known = []
         return self._known or []
 
     def take(self, uris: list[str]) -> None:
         """Take in what the client said."""
-        self._known = uris
+        with self._lock:
+            self._known, self._silent = uris, False
         self._taken.set()
 
     def forget(self) -> None:

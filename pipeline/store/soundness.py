@@ -5,6 +5,7 @@ from __future__ import annotations
 import stat
 from collections import defaultdict
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 
 from pipeline.core import jsonl
 from pipeline.core.atomic import TEMP_MARK
@@ -18,6 +19,7 @@ from pipeline.store.files.layout import INDEX, MAX_DERIVED, OVERFLOW, PRIVATE, r
 from pipeline.store.files.memory_index import linked_paths
 from pipeline.store.files.names import common_form
 from pipeline.store.files.scanning import Snapshot
+from pipeline.store.history.retention import is_temp
 from pipeline.store.repository import Store
 
 MERGE_CONFLICT = "merge-conflict"
@@ -27,6 +29,7 @@ RENAME = "Rename it; until then it takes part in nothing, and stays as it is."
 SHARED_ID = "A copy? `reverie adopt` gives it an id of its own; or remove the line `id`, or the file."
 
 
+_SWEPT = "The next change removes it, or `reverie reindex`: once it is a minute old, an hour at most."
 _KEEP_BOTH = (
     "Remove the lines with <<<<<<<, ======= and >>>>>>> and keep both sides: of two lines about one file the"
     " last counts."
@@ -130,8 +133,11 @@ def _leftovers(store: Store) -> Iterator[Finding]:
         if folder == store.root or not folder.is_symlink()
         for file in folder.glob(f".*{TEMP_MARK}*")
     ]
-    for path in sorted([*stray, *store.leftovers()]):
-        yield _fault("temp-file", path, "left by a writer that was killed", "Remove it.")
+    swept = {*store.leftovers(), *(path for path in stray if is_temp(PurePosixPath(path).name))}
+    for path in sorted({*stray, *swept}):
+        level: Level = "note" if path in swept else "error"
+        fix = _SWEPT if path in swept else "Remove it."
+        yield Finding(level, "temp-file", "left by a writer that was killed", fix, path)
     for file in sorted((store.root / PRIVATE / "conflicts").glob("*")):
         path = file.relative_to(store.root).as_posix()
         yield _fault(

@@ -323,3 +323,17 @@ def test_counts_of_the_graph(app: App, store: Store) -> None:
     found = graph.stats(app, store)
     assert (found.memories, found.edges, found.by_relation) == (3, 1, {"SOLVES": 1})
     assert found.by_tag["redis"] == 2 and sum(found.by_band.values()) == 3
+
+
+def test_every_memory_is_counted_in_a_band_though_nobody_wrote_it_down_yet(app: App, store: Store) -> None:
+    store.reindex(now=NOW)
+    for number in range(3):
+        (store.root / f"by-hand-{number}.md").write_text(
+            f"---\nname: hand {number}\n---\nBy hand.\n", "utf-8"
+        )
+    (store.root / PROBLEM_PATH).unlink()
+    (store.root / SOLUTION_PATH).write_text(SOLUTION.replace("importance: 0.", "importance: 0.0"), "utf-8")
+    for looking in (store, Store.open(store.root), Store.open(store.root, to_look=True)):
+        found = graph.stats(app, looking)
+        assert (found.memories, sum(found.by_band.values())) == (5, 5)
+    assert sum(graph.decay(app, store).bands.values()) == 5

@@ -215,6 +215,13 @@ def test_a_lock_that_is_a_folder_is_named(lived_in):
         lock.rmdir()
 
 
+def test_what_a_killed_writer_left_is_a_note_since_the_next_change_sweeps_it(lived_in):
+    left = lived_in.store / ".CORE.md.reverie-tmp-77-0123456789ab"
+    left.write_bytes(b"half")
+    assert holds(told(lived_in), "note", "store temp-file", "a writer that was killed")
+    left.unlink()
+
+
 def test_a_search_index_that_is_behind_or_gone_is_a_note(lived_in, home):
     lived_in.here("reindex")
     assert holds(told(lived_in), "ok", "search index", "2 memories, up to date")

@@ -20,10 +20,15 @@ from tests.support.mcp_clients import SERVER, within
 FACT = "The build box has twelve cores."
 
 
+IMPATIENT = (
+    "from pipeline.server import jsonrpc; jsonrpc.ROOTS_SECONDS = 0.2; import pipeline.cli.main as m; m.run()"
+)
+
+
 @pytest.fixture
-def served(project):
+def served(project, request):
     """The address of a server that was started in `project`, and the token it wants."""
-    command = [*SERVER, "--http", "--profile", "all"]
+    command = [*getattr(request, "param", SERVER), "--http", "--profile", "all"]
     with subprocess.Popen(command, cwd=project, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as server:
         assert server.stdout is not None
         address = server.stdout.readline().decode().strip()
@@ -92,6 +97,33 @@ async def all_of_it(served, project):
 
 def test_all_that_stdio_has_is_there_over_http_as_well(served, project):
     within(all_of_it, served, project)
+
+
+async def with_odd_roots(served, project):
+    asked = []
+
+    async def mute(context):
+        asked.append("mute")
+        await anyio.sleep_forever()
+
+    async def odd(context):
+        asked.append("odd")
+        return ListRootsResult.model_construct(**{"roots": 7})  # type: ignore[arg-type]
+
+    address, token = served
+    for named in (mute, odd):
+        async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=30) as http:
+            transport = streamable_http_client(address, http_client=http)
+            async with Client(transport, mode="legacy", list_roots_callback=named) as client:
+                for _ in range(2):
+                    answer = (await client.call_tool("status", {})).structured_content
+                    assert answer["project"] == str(project)
+    assert asked == ["mute", "odd", "odd"]
+
+
+@pytest.mark.parametrize("served", [[sys.executable, "-c", IMPATIENT, "mcp"]], indirect=True)
+def test_a_client_that_names_no_roots_is_asked_once_and_odd_ones_are_none(served, project):
+    within(with_odd_roots, served, project)
 
 
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}

@@ -46,7 +46,7 @@ ODD = [
         b'{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"review","arguments":[]}}',
         INVALID_PARAMS,
     ),
-    (b"x" * (jsonrpc.MOST_BYTES + 10), PARSE),
+    (b"x" * (jsonrpc.MOST_BYTES + 10), INVALID_REQUEST),
 ]
 
 

@@ -4,6 +4,9 @@ import errno
 import json
 import os
 import shutil
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -114,6 +117,12 @@ def test_an_odd_note_of_what_left_hides_no_other(store, note):
     assert [item.path for item in store.retired()] == ["two.md"]
 
 
+def ended():
+    """Return the number of a process that is no more."""
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        return process.pid
+
+
 def test_what_a_killed_writer_left_is_swept_at_the_end_of_the_next_pass(store):
     name = ".one.md.reverie-tmp-77-0123456789ab"
     places = [store.root, store.root / ".reverie", store.root / ".reverie/done", store.root / "archive/2026"]
@@ -122,10 +131,16 @@ def test_what_a_killed_writer_left_is_swept_at_the_end_of_the_next_pass(store):
         for file in (place / name, place / ".mine.reverie-tmp-x"):
             file.write_bytes(b"half")
             os.utime(file, (1, 1))
-    fresh = store.root / name.replace("77", "78")
-    fresh.write_bytes(b"at work")
+    gone = ended()
+    fresh = store.root / name.replace("77", f"{gone}")
+    fresh.write_bytes(b"maybe at work elsewhere")
+    slow, dead = (store.root / f".two.md.reverie-tmp-{pid}-0123456789ab" for pid in (os.getpid(), gone))
+    for file in (slow, dead):
+        file.write_bytes(b"half")
+        os.utime(file, (minutes_ago := time.time() - 120, minutes_ago))
     retire(store)
     store.reindex(now=NOW)
+    assert slow.exists() and not dead.exists()
     assert not [place for place in places if (place / name).exists()]
     assert all((place / ".mine.reverie-tmp-x").exists() for place in places) and fresh.exists()
 

@@ -74,7 +74,9 @@ def _left_behind(app: App, store_path: Path) -> Iterator[Finding]:
 def _faults(what: str, store: Store, now: datetime) -> Iterator[Finding]:
     findings = fsck(store)
     for finding in findings:
-        yield Finding("error", f"{what} {finding.code}", f"{finding.path}: {finding.message}", finding.fix)
+        yield Finding(
+            finding.level, f"{what} {finding.code}", f"{finding.path}: {finding.message}", finding.fix
+        )
     for finding in [*look(store, now=now).faults, *broken_links(store)]:
         yield Finding(
             finding.level, f"{what} {finding.code}", f"{finding.where}: {finding.message}", finding.fix

@@ -191,9 +191,16 @@ class Scanner:
         return self.shelf()
 
     def memories(self, documents: Sequence[Document]) -> Memories:
-        """Return `documents`, all of the store, as CORE.md is made from them: hardly any is read for it."""
+        """Return `documents`, all of the store, as CORE.md is made from them: hardly any is read for it.
+
+        Which there are, they say, and what was just read: after a look that left the catalogue as it was,
+        that is behind.
+        """
         by_path = {item.path: item for item in documents}
-        worths = self.asker.ask(lambda found: list(database.worths(found)))
+        kept = {worth.path: worth for worth in self.asker.ask(lambda found: list(database.worths(found)))}
+        worths = [
+            kept[path] if item.cached and path in kept else item.worth() for path, item in by_path.items()
+        ]
         return Memories(worths, lambda path: by_path[path].id, lambda path: by_path[path].head)
 
     def taken(self, ident: str, path: str, more: Sequence[tuple[str, str]]) -> tuple[Taken, Taken]:

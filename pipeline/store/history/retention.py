@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from pipeline.core import system
 from pipeline.core.atomic import TEMP_MARK, ensure_dir, write_atomic
 from pipeline.core.errors import DocumentError, StoreError
 from pipeline.core.ids import digest
@@ -39,8 +40,10 @@ DREAM = "dream"
 """The reason of a dream's change set."""
 _MOST = 4
 """Times the count that a kind may have in all, those included that were undone and so count for nothing."""
-_LEFT_SECONDS = 3_600
-_TEMP = re.compile(rf"\..*{re.escape(TEMP_MARK)}\d+-[0-9a-f]{{12}}", re.DOTALL)
+_LEFT_SECONDS, _DEAD_SECONDS = 3_600, 60
+"""How old a temp file is that was left; the second counts where nobody has its writer's number any more, who
+may run where we don't see it: in another container, or on another machine."""
+_TEMP = re.compile(rf"\..*{re.escape(TEMP_MARK)}(?P<writer>\d+)-[0-9a-f]{{12}}", re.DOTALL)
 
 
 def prune(root: Path, count: int, now: datetime) -> None:
@@ -65,15 +68,24 @@ def prune(root: Path, count: int, now: datetime) -> None:
 
 
 def sweep_temps(root: Path, now: float) -> None:
-    """Remove temp files of ours over an hour old at `now` (epoch seconds), whose writer was killed."""
+    """Remove temp files of ours whose writer was killed, at `now` (epoch seconds).
+
+    They are over an hour old, or over a minute where no process has the writer's number.
+    """
     for file in _temps(root):
         try:
-            info = file.lstat()
-            if stat.S_ISREG(info.st_mode) and info.st_mtime < now - _LEFT_SECONDS:
+            info, found = file.lstat(), is_temp(file.name)
+            left = _LEFT_SECONDS if found and system.running(int(found["writer"])) else _DEAD_SECONDS
+            if stat.S_ISREG(info.st_mode) and info.st_mtime < now - left:
                 file.unlink()
         except FileNotFoundError:
             # Somebody else swept it.
             continue
+
+
+def is_temp(name: str) -> re.Match[str] | None:
+    """Match the name of a temp file as we make it, which `sweep_temps` removes in the store's folders."""
+    return _TEMP.fullmatch(name)
 
 
 def _outdated(found: Sequence[Generation], count: int, now: datetime) -> set[str]:
@@ -157,9 +169,7 @@ def _temps(root: Path) -> Iterator[Path]:
     for folder in folders:
         if folder.is_dir() and not folder.is_symlink():
             with os.scandir(folder) as found:
-                yield from [
-                    Path(item) for item in found if item.name[0] == "." and _TEMP.fullmatch(item.name)
-                ]
+                yield from [Path(item) for item in found if item.name[0] == "." and is_temp(item.name)]
 
 
 def _kind(item: Generation, reasons: Mapping[str, str]) -> str:
