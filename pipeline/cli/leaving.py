@@ -47,20 +47,21 @@ def uninstall(
         _tell_purge(each, removal, with_memories, dry_run=dry_run, former=each != home)
     if removal.edits and not (dry_run or yes):
         output.talk(LINE_BY_LINE)
-    if not dry_run and (removal.edits or purge or scheduled):
-        if purge and not yes and not output.can_ask():
-            raise InputError(
-                "nothing was changed: --purge deletes, and here nobody can be asked", fix="Add --yes."
-            )
-        if not agreed(_question(removal.edits, emptied, with_memories), yes):
-            output.talk("nothing was changed")
-            return
+    done = not dry_run and bool(removal.edits or purge or scheduled)
+    if done and purge and not yes and not output.can_ask():
+        raise InputError(
+            "nothing was changed: --purge deletes, and here nobody can be asked", fix="Add --yes."
+        )
+    if done and not agreed(_question(removal.edits, emptied, with_memories), yes):
+        output.talk("nothing was changed")
+        done = False
+    if done:
         _remove(homes, removal, scheduled)
         made = purging.made_for(emptied)
         for each in emptied:
             _purge(each, removal, with_memories, made)
         output.talk(OPEN)
-    _tell_faults(removal, done=not dry_run)
+    _tell_faults(removal, done=done)
 
 
 def _tell_faults(removal: Removal, *, done: bool) -> None:

@@ -35,7 +35,7 @@ def table_of(text: str, outer: str, key: str) -> Any:
 
 def with_table(text: str, outer: str, key: str, values: Mapping[str, Any]) -> str:
     """Return `text` with `values` as the table ``[outer.key]``, which it has not. Raises BadTomlError."""
-    mark, text = _apart(text)
+    bom, text = _apart(text)
     before = _parsed(text)
     held = before.get(outer, {})
     if not isinstance(held, dict):
@@ -44,7 +44,7 @@ def with_table(text: str, outer: str, key: str, values: Mapping[str, Any]) -> st
         lambda: _appended(text, outer, key, values),
         lambda: _edited(text, outer, lambda found: found.update({key: _inline(values)})),
     ]
-    return mark + _first_that_says([{**before, outer: {**held, key: dict(values)}}], ways, outer, key)
+    return bom + _first_that_says([{**before, outer: {**held, key: dict(values)}}], ways, outer, key)
 
 
 def with_values(text: str, outer: str, key: str, values: Mapping[str, Any]) -> str:
@@ -52,24 +52,24 @@ def with_values(text: str, outer: str, key: str, values: Mapping[str, Any]) -> s
 
     Raises BadTomlError.
     """
-    mark, text = _apart(text)
+    bom, text = _apart(text)
     before = _parsed(text)
     held = before[outer]
     wanted = {**before, outer: {**held, key: {**held[key], **values}}}
     ways = [lambda: _edited(text, outer, lambda found: found[key].update(values))]
-    return mark + _first_that_says([wanted], ways, outer, key)
+    return bom + _first_that_says([wanted], ways, outer, key)
 
 
 def without_table(text: str, outer: str, key: str) -> str:
     """Return `text` without the table ``[outer.key]`` and those below it. Raises BadTomlError."""
-    mark, text = _apart(text)
+    bom, text = _apart(text)
     before = _parsed(text)
     held = before.get(outer)
     if not isinstance(held, dict) or key not in held:
-        return mark + text
+        return bom + text
     rest = {**before, outer: _less(held, key)}
     ways = [lambda: _cut(text, (outer, key)), lambda: _edited(text, outer, lambda found: found.pop(key))]
-    return mark + _first_that_says([rest] if rest[outer] else [rest, _less(rest, outer)], ways, outer, key)
+    return bom + _first_that_says([rest] if rest[outer] else [rest, _less(rest, outer)], ways, outer, key)
 
 
 def _less(values: dict[str, Any], key: str) -> dict[str, Any]:
@@ -105,9 +105,17 @@ def _edited(text: str, outer: str, change: Callable[[Any], object]) -> str:
     try:
         document = tomlkit.parse(text)
         change(document[outer])
-        return tomlkit.dumps(document)
+        new = str(tomlkit.dumps(document))
     except (TOMLKitError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise OddTomlError(str(error)) from error
+    if _comments(new) != _comments(text):
+        # Where tables stand out of order tomlkit may lose some.
+        raise OddTomlError("a comment would be lost")
+    return new
+
+
+def _comments(text: str) -> list[str]:
+    return [line.strip() for line in _statements(text) if line.lstrip().startswith("#")]
 
 
 def _inline(values: Mapping[str, Any]) -> Any:
