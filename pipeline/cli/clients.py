@@ -62,7 +62,12 @@ def offer(wanted: bool | None, *, dry_run: bool, yes: bool, tell: Callable[[str]
         return
     if yes or dry_run or not (output.can_ask() and first_run.wired(root)):
         return
-    client, edit = _edit(clients.named(CLAUDE_CODE))
+    try:
+        client, edit = _edit(clients.named(CLAUDE_CODE))
+    except InputError as error:
+        # Nobody asked for it, and what was installed is no worse for it.
+        output.talk(f"no MCP server is offered: {error}")
+        return
     if edit.changes and output.ask(
         f"Also let Claude ask for memories and keep them itself, by an MCP server in {edit.file}?"
     ):

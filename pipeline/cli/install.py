@@ -1,4 +1,4 @@
-"""Commands for coming and going, and what is set: init, install, uninstall, mode, config, hooks."""
+"""Commands for coming, and what is set: init, install, mode, allow, hooks."""
 
 from __future__ import annotations
 
@@ -21,11 +21,10 @@ from pipeline.core.home import Home
 from pipeline.diagnostics.audit import audit, first_sight
 from pipeline.hooklib.events import EVENTS, TOOL
 from pipeline.hooklib.settings import MODES
-from pipeline.install import claude_settings, commands, hooks, purging
+from pipeline.install import claude_settings, commands, hooks
 from pipeline.install import status_line as status_lines
 from pipeline.install.hook_registration import (
     events_for,
-    former_homes,
     note_home,
     note_interpreter,
     settings_snippet,
@@ -40,8 +39,8 @@ StatusLineOption = Annotated[
         help="Also show what was learned and what waits in Claude Code's status line, if that is free.",
     ),
 ]
-_LINE_BY_LINE = "`--dry-run` shows the change of the settings line by line."
-_OPEN = "Sessions that are open now keep the hooks they began with; new ones have the change."
+LINE_BY_LINE = "`--dry-run` shows the change of the settings line by line."
+OPEN = "Sessions that are open now keep the hooks they began with; new ones have the change."
 
 
 def init(
@@ -125,63 +124,6 @@ def install(
         facts.tell()
 
 
-def uninstall(
-    purge: Annotated[
-        bool,
-        typer.Option("--purge", help="Also delete Reverie's home (ledger, settings, logs), not memories."),
-    ] = False,
-    with_memories: Annotated[
-        bool, typer.Option("--with-memories", help="With --purge: the memories for all projects as well.")
-    ] = False,
-    dry_run: DryRunOption = False,
-    yes: YesOption = False,
-) -> None:
-    """Remove the hooks; the file becomes as it was.
-
-    Memories stay: they are yours.
-    """
-    if with_memories and not purge:
-        raise UsageError("--with-memories goes with --purge", fix="Add --purge.")
-    home, root = paths.home_dir(), paths.project_root(Path.cwd())
-    homes = [home, *former_homes(home)]
-    edits = hooks.plan_removal(homes, claude_settings.files(root))
-    scheduled = purging.scheduled(home)
-    _tell_removal(edits, scheduled, claude_settings.wiring(root).plugin, whole=dry_run)
-    # The present one last: what it notes of the others must not go before them.
-    emptied = homes[::-1] if purge else []
-    for each in emptied:
-        _tell_purge(each, with_memories, dry_run=dry_run, former=each != home)
-    if edits and not (dry_run or yes):
-        output.talk(_LINE_BY_LINE)
-    if dry_run or not (edits or purge or scheduled):
-        return
-    if purge and not yes and not output.can_ask():
-        raise InputError(
-            "nothing was changed: --purge deletes, and here nobody can be asked", fix="Add --yes."
-        )
-    if not _agreed(_question(edits, emptied, with_memories), yes):
-        output.talk("nothing was changed")
-        return
-    _remove(homes, edits, scheduled)
-    made = purging.made_for(emptied)
-    for each in emptied:
-        _purge(each, with_memories, made)
-    output.talk(_OPEN)
-
-
-def _remove(homes: Sequence[Path], edits: list[Edit], scheduled: Sequence[str]) -> None:
-    hooks.remove(homes, edits)
-    for edit in edits:
-        if not commands.is_ours(edit.file):
-            what = "the server" if edit.about else "hooks"
-            output.line(f"{'removed' if edit.after is None else f'{what} taken out of'} {edit.file}")
-    if any(commands.is_ours(edit.file) for edit in edits):
-        output.line(f"removed the commands in {commands.folder()}")
-    if scheduled:
-        purging.unschedule(homes[0])
-        output.line("the scheduler no longer looks for a dream")
-
-
 def mode(
     name: Annotated[
         str,
@@ -226,7 +168,7 @@ def allow(
         output.talk(f"{file} names {folder} as the memory folder of this project.")
         if not yes and not output.can_ask():
             raise InputError("nothing was changed: here nobody can be asked", fix="Add --yes.")
-        if not _agreed("Keep this project's memories there, and show sessions what lies there?", yes):
+        if not agreed("Keep this project's memories there, and show sessions what lies there?", yes):
             output.talk("nothing was changed")
             return
     output.line(f"memories of this project are in {folders.allow(home, here)}")
@@ -282,7 +224,7 @@ def _install(
     tell(f"installed into {file if edit.changes else commands.folder()}")
     if status_line is None and not yes and not plugin:
         _offer_line(home, file, events)
-    output.talk(_OPEN)
+    output.talk(OPEN)
     return True
 
 
@@ -298,15 +240,15 @@ def _wanted(question: str, facts: _Facts, *, yes: bool, unasked: bool) -> bool:
     """Whether to go on, asked after what a person decides by: what it costs, what leaves the machine."""
     refused = not (yes or unasked or output.can_ask())
     if not yes:
-        output.talk(_LINE_BY_LINE)
+        output.talk(LINE_BY_LINE)
         if refused or output.can_ask():
             facts.tell_before()
     if refused:
         raise InputError("nothing was changed: here nobody can be asked", fix="Add --yes.")
-    agreed = _agreed(question, yes)
-    if not agreed:
+    wanted = agreed(question, yes)
+    if not wanted:
         output.talk("nothing was changed")
-    return agreed
+    return wanted
 
 
 def _note(home: Path) -> None:
@@ -325,12 +267,13 @@ def _write(home: Path, edit: Edit, more: Sequence[Edit]) -> None:
 
 def _tell_additions(edit: Edit, more: Sequence[Edit], tell: Callable[[str], None], *, whole: bool) -> None:
     if edit.changes:
-        _tell_edit(edit, tell, whole=whole)
+        tell_edit(edit, tell, whole=whole)
     if more:
         tell(commands.summary(more))
 
 
-def _tell_edit(edit: Edit, tell: Callable[[str], None], *, whole: bool) -> None:
+def tell_edit(edit: Edit, tell: Callable[[str], None], *, whole: bool) -> None:
+    """Tell what `edit` changes: in a few lines, or the `whole` of it line by line."""
     if whole and tell is output.line:
         output.verbatim(edit.diff.rstrip("\n"))
     else:
@@ -355,60 +298,7 @@ def _offer_line(home: Path, file: Path, events: Sequence[str]) -> None:
         hooks.install(home, hooks.plan(file, events, status_line=True))
 
 
-def _tell_removal(edits: list[Edit], scheduled: Sequence[str], plugin: str, *, whole: bool) -> None:
-    for edit in edits:
-        if not commands.is_ours(edit.file):
-            _tell_edit(edit, output.line, whole=whole)
-    if gone := commands.summary(edits):
-        output.line(gone)
-    if not edits:
-        output.line("no hooks of Reverie in any settings file")
-    if scheduled:
-        output.line(f"scheduled look for a dream ({', '.join(scheduled)}): goes too")
-    if plugin:
-        output.talk(f"The plugin runs still: `claude plugin uninstall {plugin}` takes it out.")
-
-
-def _purge(home: Path, with_memories: bool, made: Sequence[str]) -> None:
-    with progress("waiting for the background worker"):
-        left = purging.purge(home, with_memories=with_memories, made=made)
-    output.line(f"removed {home}" if not (left.memories or left.strange) else f"emptied {home}")
-    _tell_kept("kept", left)
-
-
-def _tell_purge(home: Path, with_memories: bool, *, dry_run: bool, former: bool) -> None:
-    """Say what a purge deletes; after a dry run also what stays."""
-    try:
-        gone = purging.would_go(home, with_memories=with_memories)
-    except InputError as error:
-        # The hooks go all the same; then the purge refuses.
-        output.talk(str(error))
-        return
-    names = ", ".join(f"{path.name}/" if path.is_dir() else path.name for path in gone)
-    which = f"{home}, where Reverie's home was before" if former else str(home)
-    output.line(f"to delete in {which}:\n  {names}" if gone else f"nothing to delete in {which}")
-    if dry_run:
-        _tell_kept("stays", purging.left_by(home, gone))
-
-
-def _tell_kept(word: str, left: purging.Purged) -> None:
-    if left.memories:
-        output.line(f"{word} {left.memories}: the memories for all projects (--with-memories removes them)")
-    for path in left.strange:
-        output.line(f"{word} {path}: not made by Reverie")
-    for path in left.stores:
-        output.line(f"{word} {path}: memories of a project, in Claude Code's own folder")
-
-
-def _question(edits: list[Edit], homes: Sequence[Path], with_memories: bool) -> str:
-    taken = "Take Reverie out of Claude Code" if edits else "Take Reverie out"
-    if not homes:
-        return f"{taken}? Memories, settings and the ledger stay."
-    kept = "Memories of projects stay" if with_memories else "All memories stay"
-    return f"{taken}, and delete what it keeps in {' and '.join(map(str, homes))}? {kept}."
-
-
-def _agreed(question: str, yes: bool) -> bool:
+def agreed(question: str, yes: bool) -> bool:
     """Whether to go on: asked only in a terminal, since elsewhere nobody could answer."""
     return yes or output.ask(question)
 

@@ -30,7 +30,7 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
     "Setting up": {
         "init": Entry("install", "init", "Install hooks and show what will happen."),
         "install": Entry("install", "install", "Add the hooks to Claude Code's settings.json."),
-        "uninstall": Entry("install", "uninstall", "Remove the hooks; the file becomes as it was."),
+        "uninstall": Entry("leaving", "uninstall", "Remove the hooks; the file becomes as it was."),
         "mode": Entry("install", "mode", "Show or set what background work may do."),
         "adopt": Entry("adopt", "adopt", "Let Reverie tend files that others wrote: one yes."),
         "allow": Entry("install", "allow", "Let this project's settings name its memory folder."),

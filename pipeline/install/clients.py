@@ -22,6 +22,8 @@ NAME = "reverie"
 """Of the server in every file."""
 CLAUDE_CODE = "claude-code"
 _TOML = ".toml"
+_MODULE = ("-P", "-m", "pipeline.cli.main")
+_UNTOUCHED = "Nothing was changed in it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +98,19 @@ def plan(client: Client) -> tuple[Path, str | None, str]:
 
 
 def without_server(text: str, client: Client, file: Path, *, before: str) -> str:
-    """Return `text` without our server; what was empty `before` stays. InputError where it can't be used."""
+    """Return `text` without our server; what was empty `before` stays, and a server that is not ours.
+
+    Raises InputError where the file can't be used.
+    """
     try:
+        if not _is_ours(_known(text, client, file)):
+            return text
         if file.suffix == _TOML:
             return toml_entry.without_table(text, client.key, NAME)
         keep = client.key in jsonc_edit.value_of(before)
         return jsonc_edit.without_member(text, client.key, NAME, keep_outer=keep)
     except (BadJsonError, toml_entry.BadTomlError) as error:
-        raise _unusable(file, error) from error
+        raise _unusable(file, client, error) from error
 
 
 def has_server(text: str, client: Client, file: Path) -> bool:
@@ -119,20 +126,61 @@ def entry(client: Client) -> dict[str, Any]:
 
 def _with_server(text: str, client: Client, file: Path) -> str:
     try:
-        if file.suffix == _TOML:
-            return toml_entry.with_table(text, client.key, NAME, entry(client))
-        held = jsonc_edit.value_of(text)
-        known = held.get(client.key) if isinstance(held, dict) else None
-        if isinstance(known, dict) and _is_ours(known.get(NAME), client):
+        known = _known(text, client, file)
+        if known is None:
+            change = toml_entry.with_table if file.suffix == _TOML else jsonc_edit.with_member
+            return change(text, client.key, NAME, entry(client))
+        if not _is_ours(known):
+            raise InputError(
+                f"there is a server called {NAME} already, which is not ours",
+                file=str(file),
+                fix=f"Give it another name there, or take it out, then run this again. {_UNTOUCHED}",
+            )
+        moved = _moved(known)
+        if not moved:
             return text
-        return jsonc_edit.with_member(text, client.key, NAME, entry(client))
+        change = toml_entry.with_values if file.suffix == _TOML else jsonc_edit.with_values
+        return change(text, client.key, NAME, moved)
     except (BadJsonError, toml_entry.BadTomlError) as error:
-        raise _unusable(file, error) from error
+        raise _unusable(file, client, error) from error
 
 
-def _is_ours(value: object, client: Client) -> bool:
-    """Whether an entry starts our server from where it is now, with whatever arguments a person chose."""
-    return isinstance(value, dict) and value.get("command") == entry(client)["command"]
+def _known(text: str, client: Client, file: Path) -> Any:
+    """Return what stands as a server of our name, None where nothing does."""
+    if file.suffix == _TOML:
+        return toml_entry.table_of(text, client.key, NAME)
+    return jsonc_edit.member_of(text, client.key, NAME)
+
+
+def _is_ours(known: object) -> bool:
+    """Whether an entry starts our server, from wherever it was and with whatever else a person chose."""
+    command, arguments = _started(known)
+    by_module = arguments[: len(_MODULE)] == list(_MODULE)
+    rest = arguments[len(_MODULE) :] if by_module else arguments
+    name = command.replace("\\", "/").rpartition("/")[2]
+    return (by_module or name.removesuffix(".exe") == NAME) and "mcp" in rest
+
+
+def _moved(known: object) -> dict[str, Any]:
+    """Return what must change for our entry to start the program that is here; its arguments stay.
+
+    {} where it does.
+    """
+    command, arguments = _started(known)
+    here, *before = _program()
+    after = arguments[len(_MODULE) :] if arguments[: len(_MODULE)] == list(_MODULE) else arguments
+    if (command, arguments) == (here, [*before, *after]):
+        return {}
+    return {"command": here, "args": [*before, *after]}
+
+
+def _started(known: object) -> tuple[str, list[str]]:
+    values = known if isinstance(known, dict) else {}
+    command, arguments = values.get("command"), values.get("args")
+    return (
+        command if isinstance(command, str) else "",
+        [*map(str, arguments)] if isinstance(arguments, list) else [],
+    )
 
 
 def _program() -> list[str]:
@@ -140,9 +188,12 @@ def _program() -> list[str]:
     for script in (Path(sys.executable).with_name("reverie"), paths.PACKAGE.parent / "bin" / "reverie"):
         if script.is_file():
             return [str(script)]
-    return [sys.executable, "-P", "-m", "pipeline.cli.main"]
+    return [sys.executable, *_MODULE]
 
 
-def _unusable(file: Path, error: ValueError) -> InputError:
+def _unusable(file: Path, client: Client, error: ValueError) -> InputError:
     line = error.line if isinstance(error, BadJsonError) else None
-    return InputError(str(error), file=str(file), line=line, fix=claude_settings.MEND)
+    fix = claude_settings.MEND
+    if isinstance(error, toml_entry.OddTomlError):
+        fix = f"Give each server a table of its own, [{client.key}.NAME], then run this again. {_UNTOUCHED}"
+    return InputError(str(error), file=str(file), line=line, fix=fix)

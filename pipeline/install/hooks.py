@@ -102,6 +102,17 @@ class Record:
         return next((kept for kept in self.files if kept.file == str(file)), None)
 
 
+@dataclass(slots=True)
+class Removal:
+    """What takes Reverie out: the `edits`, and the `faults` of files that can't be used.
+
+    One of these hinders no other file.
+    """
+
+    edits: list[Edit]
+    faults: dict[Path, InputError] = field(default_factory=dict)
+
+
 def plan(file: Path, events: Sequence[str] = EVENTS, *, status_line: bool = False) -> Edit:
     """Return what would change in `file` for it to have our hooks for `events` and no others of ours.
 
@@ -146,44 +157,53 @@ def install(home: Path, edit: Edit) -> None:
         raise _unwritable(edit.file, error) from error
 
 
-def plan_removal(homes: Sequence[Path], files: Iterable[Path]) -> list[Edit]:
+def plan_removal(homes: Sequence[Path], files: Iterable[Path]) -> Removal:
     """Return what would change so that our hooks are gone from `files` and from every file noted in `homes`.
 
     The first of these is the present home, the others are of before: how a file was is noted where it was
-    changed. Raises InputError when one of them can't be used.
+    changed. A program's file that is noted nowhere counts if it names our server: a note may be lost.
     """
     records = {home: read_record(home) for home in homes}
     names = dict.fromkeys(
         [*(Path(kept.file) for record in records.values() for kept in record.files), *files]
     )
-    edits = []
+    names |= dict.fromkeys(client.file() for client in clients.CLIENTS.values() if _names_ours(client))
+    removal = Removal([])
     for file in names:
         home = next((home for home in homes if records[home].of(file)), homes[0])
-        edits.append(_removal(home, records[home], file))
-    return [edit for edit in edits if edit.changes]
-
-
-def remove(homes: Sequence[Path], edits: Sequence[Edit]) -> None:
-    """Make `edits`, which `plan_removal` returned; then the folders we made for them go, where empty.
-
-    Raises InputError when a file changed since or can't be written; those before it are done then.
-    """
-    for edit in edits:
-        _require_unchanged(edit)
-        target = _target(edit.file)
         try:
-            if edit.after is None:
-                target.unlink(missing_ok=True)
-            else:
-                write_atomic(target, edit.after.encode("utf-8"))
-        except OSError as error:
-            raise _unwritable(edit.file, error) from error
+            edit = _removal(home, records[home], file)
+        except InputError as error:
+            removal.faults[file] = error
+        else:
+            removal.edits += [edit] if edit.changes else []
+    return removal
+
+
+def remove(homes: Sequence[Path], removal: Removal) -> None:
+    """Make the edits of `removal`, which `plan_removal` returned; then the empty folders we made go.
+
+    A file that changed since or can't be written is one more of its faults, and no longer one of its edits.
+    What is noted of a file with a fault stays noted.
+    """
+    for edit in list(removal.edits):
+        try:
+            _take_out(edit)
+        except InputError as error:
+            removal.edits.remove(edit)
+            removal.faults[edit.file] = error
     for home in homes:
         record = read_record(home)
         if record.files:
-            record.files = []
+            record.files = [kept for kept in record.files if Path(kept.file) in removal.faults]
             _write_record(home, record)
         remove_empty_dirs(map(Path, record.made))
+
+
+def notes_of(home: Path, files: Iterable[Path]) -> bool:
+    """Whether `home` notes how one of `files` was."""
+    record = read_record(home)
+    return any(record.of(file) for file in files)
 
 
 def read_record(home: Path) -> Record:
@@ -196,6 +216,26 @@ def read_record(home: Path) -> Record:
     except (OSError, ValueError, TypeError, KeyError):
         # Without it our entries are taken out one by one, which needs no note.
         return Record()
+
+
+def _names_ours(client: clients.Client) -> bool:
+    try:
+        return clients.has_server(claude_settings.read(client.file()) or "", client, client.file())
+    except InputError:
+        # Where it is noted it is named as what it is; else nothing in it is known to be ours.
+        return False
+
+
+def _take_out(edit: Edit) -> None:
+    _require_unchanged(edit)
+    target = _target(edit.file)
+    try:
+        if edit.after is None:
+            target.unlink(missing_ok=True)
+        else:
+            write_atomic(target, edit.after.encode("utf-8"))
+    except OSError as error:
+        raise _unwritable(edit.file, error) from error
 
 
 def _removal(home: Path, record: Record, file: Path) -> Edit:

@@ -6,6 +6,7 @@ that of the person's own text.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from pipeline.hooklib.jsonish import BOM
@@ -19,10 +20,30 @@ def value_of(text: str) -> Any:
     return json_edit.parse(plain) if plain.strip() else {}
 
 
+def member_of(text: str, outer: str, key: str) -> Any:
+    """Return what stands as `key` of the object `outer` in `text`, None where nothing does.
+
+    Raises BadJsonError, also for other shapes.
+    """
+    held = _objects(text, outer)[1] if masked(text).strip() else None
+    return None if held is None else value_of(text)[outer].get(key)
+
+
 def with_member(text: str, outer: str, key: str, value: Any) -> str:
-    """Return `text` with `value` as `key` of the object `outer` in it; BadJsonError for other shapes."""
+    """Return `text` with `value` as `key` of the object `outer` in it; BadJsonError for other shapes.
+
+    Numbers in `value` are text.
+    """
+    new = _with_member(text, outer, key, value)
+    before = value_of(text)
+    if value_of(new) != {**before, outer: {**before.get(outer, {}), key: value}}:
+        raise json_edit.BadJsonError(f"{outer}.{key} can't be changed for you in the form it has", 1, 1)
+    return new
+
+
+def _with_member(text: str, outer: str, key: str, value: Any) -> str:
     if not masked(text).strip():
-        return text + _fresh(outer, key, value)
+        return text + _fresh(text, outer, key, value)
     root, held = _objects(text, outer)
     if held is None:
         return _put(text, root, {key: value}, outer)
@@ -30,6 +51,18 @@ def with_member(text: str, outer: str, key: str, value: Any) -> str:
     if known is None:
         return _put(text, held.value, value, key)
     return _replaced(text, known, value)
+
+
+def with_values(text: str, outer: str, key: str, values: Mapping[str, Any]) -> str:
+    """Return `text` with `values` in the object `key` of `outer`, which it has: what else is there stays."""
+    for name, value in values.items():
+        plain, held = masked(text), _objects(text, outer)[1]
+        inner = json_edit.member(plain, held.value, key) if held else None
+        if inner is None:
+            return text
+        known = json_edit.member(plain, inner.value, name)
+        text = _replaced(text, known, value) if known else _put(text, inner.value, value, name)
+    return text
 
 
 def without_member(text: str, outer: str, key: str, *, keep_outer: bool) -> str:
@@ -54,6 +87,7 @@ def masked(text: str) -> str:
     while at < len(text):
         end = _end_of(text, at)
         if text[at : at + 2] in ("//", "/*"):
+            _require_closed(text, at, end)
             found[at:end] = ["\n" if char == "\n" else " " for char in text[at:end]]
         elif text[at] in "]}" and comma >= 0:
             found[comma] = " "
@@ -61,6 +95,11 @@ def masked(text: str) -> str:
             comma = at if text[at] == "," else -1
         at = end
     return "".join(found)
+
+
+def _require_closed(text: str, at: int, end: int) -> None:
+    if text.startswith("/*", at) and not (text.endswith("*/", at + 2, end)):
+        raise json_edit.BadJsonError("a comment begins that does not end", json_edit.line_of(text, at), 1)
 
 
 def _end_of(text: str, at: int) -> int:
@@ -164,5 +203,8 @@ def _line_end(text: str, at: int) -> int:
     return len(text) if end < 0 else end
 
 
-def _fresh(outer: str, key: str, value: Any) -> str:
-    return json_edit.put_in("{}\n", 0, {key: value}, key=outer)
+def _fresh(text: str, outer: str, key: str, value: Any) -> str:
+    """Return an object to stand behind `text`, which says nothing: on a line of its own, as of a comment."""
+    newline = "\r\n" if "\r\n" in text else "\n"
+    apart = newline if text.rpartition("\n")[2].strip(f"{BOM} \t") else ""
+    return apart + json_edit.put_in("{}\n", 0, {key: value}, key=outer).replace("\n", newline)

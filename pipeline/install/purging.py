@@ -27,6 +27,8 @@ from pipeline.ledger import look_at_ledger
 
 _REMOVED_LAST = (home_files.WORKER_LOCK, home_files.INSTALLED)
 """Held, or needed should the purge be interrupted, until all the rest is gone."""
+_NOTES = (home_files.INSTALLED, home_files.BACKUPS)
+"""What is needed as long as there is a file from which Reverie could not be taken out."""
 _OWN = (
     *(name for name in OWN if name not in (home_files.USER_STORE, *_REMOVED_LAST)),
     *(f"{home_files.LEDGER}*", f".*{TEMP_MARK}*"),
@@ -48,20 +50,28 @@ class Purged:
     strange: tuple[Path, ...]
 
 
-def would_go(home: Path, *, with_memories: bool = False) -> list[Path]:
-    """Return what a purge would delete in `home`; raises InputError where it would refuse to."""
+def would_go(home: Path, *, with_memories: bool = False, keep_notes: bool = False) -> list[Path]:
+    """Return what a purge would delete in `home`; raises InputError where it would refuse to.
+
+    With `keep_notes` it keeps what is noted of files that were changed.
+    """
     _require_own(home)
     if not home.is_dir():
         return []
     last = [home / name for name in _REMOVED_LAST if (home / name).exists()]
-    return [*_ours(home, read_record(home).had or (), with_memories=with_memories), *last]
+    gone = [*_ours(home, read_record(home).had or (), with_memories=with_memories), *last]
+    return [path for path in gone if not (keep_notes and path.name in _NOTES)]
 
 
-def left_by(home: Path, gone: Sequence[Path]) -> Purged:
-    """Return what stays when `gone` has been deleted in `home`, but for what Reverie made outside of it."""
+def left_by(home: Path, gone: Sequence[Path], *, keep_notes: bool = False) -> Purged:
+    """Return what stays when `gone` has been deleted in `home`, but for what Reverie made outside of it.
+
+    What `keep_notes` keeps is Reverie's own.
+    """
     memories = Home(home).user_store
     left = [path for path in sorted(home.iterdir()) if path not in gone] if home.is_dir() else []
-    strange = tuple(path for path in left if path != memories)
+    notes = [home / name for name in _NOTES] if keep_notes else []
+    strange = tuple(path for path in left if path != memories and path not in notes)
     return Purged(memories if memories in left else None, _stores(home), strange)
 
 
@@ -71,13 +81,19 @@ def made_for(homes: Sequence[Path]) -> list[str]:
 
 
 def purge(
-    home: Path, *, with_memories: bool = False, wait: float = WAIT_SECONDS, made: Sequence[str] = ()
+    home: Path,
+    *,
+    with_memories: bool = False,
+    keep_notes: bool = False,
+    wait: float = WAIT_SECONDS,
+    made: Sequence[str] = (),
 ) -> Purged:
     """Remove the scheduled look for a dream, then all of Reverie's own in `home`, then `home` if it is empty.
 
-    So do the folders that were made for it go, and those of `made`, where they are empty.
-    Waits `wait` seconds for a worker that is at work. Raises SpoolError when it does not end, InputError when
-    something can't be removed; what was removed until then stays so, and doing it again goes on.
+    So do the folders that were made for it go, and those of `made`, where they are empty. With `keep_notes`
+    what is noted of files that were changed stays, and so the home. Waits `wait` seconds for a worker that is
+    at work. Raises SpoolError when it does not end, InputError when something can't be removed; what was
+    removed until then stays so, and doing it again goes on.
     """
     _require_own(home)
     unschedule(home)
@@ -92,14 +108,17 @@ def purge(
                     fix="Run it again in a few minutes; the hooks are gone, so nothing new is begun.",
                 )
             for path in _ours(home, record.had or (), with_memories=with_memories):
-                _delete(path)
+                if not (keep_notes and path.name in _NOTES):
+                    _delete(path)
         for name in _REMOVED_LAST:
-            _delete(home / name)
+            if not (keep_notes and name in _NOTES):
+                _delete(home / name)
         if not any(home.iterdir()) and not home.is_symlink() and record.had is None:
             home.rmdir()
-    forget_home(home)
+    if not keep_notes:
+        forget_home(home)
     remove_empty_dirs(map(Path, [*record.made, *made]))
-    return replace(left_by(home, ()), stores=stores)
+    return replace(left_by(home, (), keep_notes=keep_notes), stores=stores)
 
 
 def _require_own(home: Path) -> None:

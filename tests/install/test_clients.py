@@ -56,9 +56,10 @@ def registered(client, text):
 
 def removed():
     homes = [paths.home_dir()]
-    edits = hooks.plan_removal(homes, [])
-    hooks.remove(homes, edits)
-    return edits
+    removal = hooks.plan_removal(homes, [])
+    hooks.remove(homes, removal)
+    assert not removal.faults
+    return removal.edits
 
 
 def servers(client, file):
@@ -109,7 +110,8 @@ def test_an_entry_that_the_person_changed_stays_as_it_is():
         ("cursor", '{"mcpServers": {'),
         ("zed", "{ /* open"),
         ("codex", "a = "),
-        ("codex", 'mcp_servers = { other = { command = "x" } }\n'),
+        ("codex", "[[mcp_servers]]\na = 1\n"),
+        ("zed", "/* open"),
         ("codex", "mcp_servers = 7\n"),
     ],
 )
