@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.core import paths
 from pipeline.core.errors import InputError
-from pipeline.install import clients, hooks, jsonc_edit
+from pipeline.install import claude_settings, clients, hooks, jsonc_edit
 from pipeline.install.clients import CLIENTS
 from pipeline.install.hooks import Edit
 from tests.install.conftest import Machine
@@ -54,7 +54,7 @@ def test_a_file_that_is_broken_hinders_no_other_and_is_named_last(
     assert machine.commands()
     said = machine.reverie("uninstall", "--yes", *purge, code=1)
     assert not machine.settings.exists() and file.read_text("utf-8") == text + "}"
-    assert f"error: {file}:1: " in said and said.rstrip().endswith(clients.claude_settings.MEND)
+    assert f"error: {file}:1: " in said and said.rstrip().endswith(claude_settings.MEND)
     assert "not made by Reverie" not in said
     if purge:
         assert {path.name for path in machine.state.iterdir()} == {"installed.json", "backups"}
@@ -76,7 +76,7 @@ def test_with_two_broken_files_both_are_named(machine: Machine) -> None:
     assert not machine.settings.exists()
 
 
-def test_a_file_that_can_not_be_written_hinders_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_changed_meanwhile_hinders_no_other() -> None:
     one, other = (register(CLIENTS[name]) for name in ("cursor", "gemini"))
     removal = hooks.plan_removal([paths.home_dir()], [])
     one.write_text("{}", "utf-8")
