@@ -14,8 +14,9 @@ from pipeline.core.errors import ConflictError, DocumentError
 from pipeline.core.ids import new_id
 from pipeline.domain.finding import Finding, Level
 from pipeline.hooklib.front_matter import share_of, text_of
-from pipeline.revision.both_ends import BothEnds, Text
+from pipeline.revision.both_ends import BothEnds
 from pipeline.revision.door import Door
+from pipeline.revision.related_texts import Text
 from pipeline.store import Operation, Put, Restore, Store, WriteFile
 from pipeline.store.graph import edge_file, edge_files
 from pipeline.store.graph.edge_file import Edge

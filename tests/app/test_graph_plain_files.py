@@ -1,0 +1,63 @@
+"""Relations of files that people wrote without an id, and what edits and returns make of relations."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.app import graph, history
+from pipeline.app.application import App
+from pipeline.app.memories import forget
+from pipeline.app.writing import as_edited, to_edit
+from pipeline.revision import Door
+from pipeline.revision.mending import look
+from pipeline.store import Store
+from tests.support.cognitive import write
+from tests.support.extraction import NOW, Bench
+from tests.support.stores import memory, save
+
+NOTE = "---\nname: note\ndescription: d\ntype: project\n---\nmine\n"
+
+
+@pytest.fixture
+def store(bench: Bench) -> Store:
+    """One memory of ours, and a note that somebody wrote, which give each other a relation."""
+    made = memory("ours", type="project", body="Ours.\n", origin="assistant-inferred")
+    save(bench.store, made)
+    write(bench.store.root, "note.md", NOTE)
+    note = bench.store.read("note")
+    link = {"target": note.id, "type": "BUILDS_ON", "direction": "outgoing", "strength": 0.8}
+    door = Door(bench.store, now=NOW)
+    assert door.relate(bench.store.read("ours"), link) is None
+    door.write("related", "relate")
+    ours = bench.store.read("ours")
+    back = NOTE.replace(
+        "---\nmine",
+        f"relations:\n- target: {ours.id}\n  type: BUILDS_ON\n  direction: incoming\n  strength: 0.8\n"
+        f"  edge_id: {ours.memory.relations[0]['edge_id']}\n---\nmine",
+    )
+    write(bench.store.root, "note.md", back)
+    assert out_of_step(bench.store) == []
+    return bench.store
+
+
+def out_of_step(store: Store) -> list[str]:
+    return [f"{fault.code} {fault.path}: {fault.message}" for fault in look(store, now=NOW).faults]
+
+
+def targets(store: Store, name: str) -> list[str]:
+    return [str(link["target"]) for link in store.read(name).memory.relations]
+
+
+@pytest.mark.parametrize("how", ["edited", "forgotten and restored"])
+def test_a_file_without_an_id_keeps_its_relations(app: App, store: Store, how: str) -> None:
+    note = store.read("note")
+    assert note.own_id == ""
+    if how == "edited":
+        as_edited(app, store, to_edit(store, "note"), note.raw + b"More.\n")
+    else:
+        forget(app, "note")
+        assert targets(store, "ours") == []
+        history.restore(app, "note")
+    assert targets(store, "ours") == [note.id] and out_of_step(store) == []
+    (edge,) = graph.edges(app, store)
+    assert (edge.from_title, edge.to_id) == ("Ours", note.id)
