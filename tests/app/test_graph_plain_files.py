@@ -7,6 +7,7 @@ import pytest
 from pipeline.app import graph, history
 from pipeline.app.application import App
 from pipeline.app.memories import forget
+from pipeline.app.pins import pin
 from pipeline.app.writing import as_edited, to_edit
 from pipeline.revision import Door
 from pipeline.revision.mending import look
@@ -61,3 +62,23 @@ def test_a_file_without_an_id_keeps_its_relations(app: App, store: Store, how: s
     assert targets(store, "ours") == [note.id] and out_of_step(store) == []
     (edge,) = graph.edges(app, store)
     assert (edge.from_title, edge.to_id) == ("Ours", note.id)
+
+
+def test_pinned_and_unpinned_it_is_known_as_before(app: App, store: Store) -> None:
+    note = store.read("note")
+    assert pin(app, "note", pinned=True).id == note.id
+    (store.root / "vault/note.md").write_bytes(note.raw + b"By hand.\n")
+    assert targets(store, "ours") == [store.read("note").id] == [note.id] and out_of_step(store) == []
+    back = pin(app, "note", pinned=False)
+    assert (back.id, back.path, back.body) == (note.id, "note.md", "mine\nBy hand.\n")
+    assert out_of_step(store) == []
+
+
+def test_a_relation_made_while_it_is_pinned_stays_when_it_is_not(bench: Bench, app: App) -> None:
+    store = bench.store
+    save(store, memory("ours", type="project", body="Ours.\n", origin="assistant-inferred"))
+    write(store.root, "note.md", NOTE)
+    pin(app, "note", pinned=True)
+    graph.relate(app, store, "ours", "note", "CAUSES")
+    assert pin(app, "note", pinned=False).path == "note.md"
+    assert targets(store, "ours") == [store.read("note").id] and out_of_step(store) == []

@@ -330,4 +330,6 @@ def _moved(existing: Document, target: str, data: bytes, record: str | None) -> 
             fix=f"Write `type: {existing.memory.type}` into its front matter first.",
         )
     record_digest = digest(data) if record == existing.digest else record or ""
+    # A file without an id is known by the same one in its new place.
+    memory = replace(memory, id=memory.id or existing.id)
     return Move(existing.path, target, existing.digest, data, record_digest, memory)
