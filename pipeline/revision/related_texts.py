@@ -35,21 +35,15 @@ class Text:
 
 
 def planned_text(store: Store, operation: Operation) -> Text | None:
-    """Return the memory that `operation` writes, None where it writes none or a file that comes back bare."""
+    """Return the memory that `operation` writes, None where it writes none or one that no relation concerns.
+
+    What a person wrote, and what comes back, stays as it is.
+    """
     if isinstance(operation, Restore):
-        if operation.data is None or not is_live(operation.path) or b"target" not in operation.data:
-            return None
-        memory = _parsed(operation.data, operation.path)
-        if memory is None:
-            return None
-        ident = _id_of(store, operation, memory)
-        return Text(ident, memory.shown_title, memory.relations, (), fixed=True)
+        return _as_it_is(store, operation)
     if not isinstance(operation, Put | Move):
         return None
-    old = None
-    if operation.expected is not None:
-        raw = bytes_at(store.root, operation.path)
-        old = _parsed(raw, operation.path) if raw is not None and b"target" in raw else None
+    old = _former(store, operation)
     memory = operation.memory
     former = old.shown_title if old else ""
     before = old.relations if old else ()
@@ -57,6 +51,27 @@ def planned_text(store: Store, operation: Operation) -> Text | None:
     if not ident and (memory.relations or before):
         ident = _id_of(store, operation, memory)
     return Text(ident, memory.shown_title, memory.relations, before, former, operation=operation)
+
+
+def _as_it_is(store: Store, operation: Restore) -> Text | None:
+    if operation.data is None or not is_live(operation.path):
+        return None
+    old = _former(store, operation)
+    if old is None and b"target" not in operation.data:
+        return None
+    memory = _parsed(operation.data, operation.path)
+    if memory is None:
+        return None
+    ident = _id_of(store, operation, memory)
+    former = old.shown_title if old else ""
+    before = old.relations if old else ()
+    return Text(ident, memory.shown_title, memory.relations, before, former, fixed=True)
+
+
+def _former(store: Store, operation: Put | Move | Restore) -> Memory | None:
+    """Return the memory that `operation` changes, None where that has no relation."""
+    raw = None if operation.expected is None else bytes_at(store.root, operation.path)
+    return _parsed(raw, operation.path) if raw is not None and b"target" in raw else None
 
 
 def _id_of(store: Store, operation: Put | Move | Restore, memory: Memory) -> str:

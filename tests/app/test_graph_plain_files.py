@@ -9,6 +9,7 @@ from pipeline.app.application import App
 from pipeline.app.memories import forget
 from pipeline.app.pins import pin
 from pipeline.app.writing import as_edited, to_edit
+from pipeline.core.errors import DocumentError
 from pipeline.revision import Door
 from pipeline.revision.mending import look
 from pipeline.store import Store
@@ -82,3 +83,44 @@ def test_a_relation_made_while_it_is_pinned_stays_when_it_is_not(bench: Bench, a
     graph.relate(app, store, "ours", "note", "CAUSES")
     assert pin(app, "note", pinned=False).path == "note.md"
     assert targets(store, "ours") == [store.read("note").id] and out_of_step(store) == []
+
+
+def edited(app: App, store: Store, name: str, old: str, new: str) -> None:
+    document = to_edit(store, name)
+    text = document.raw.decode()
+    assert old in text
+    as_edited(app, store, document, text.replace(old, new).encode())
+
+
+def related_block(store: Store, name: str) -> str:
+    text = store.read(name).raw.decode()
+    return text[text.index("relations:") : text.index("\n---\n") + 1].partition("anchors:")[0]
+
+
+@pytest.mark.parametrize("name", ["ours", "note"])
+def test_a_relation_that_is_edited_out_goes_at_both_ends(app: App, store: Store, name: str) -> None:
+    before = {each: store.read(each).raw for each in ("ours", "note")}
+    edited(app, store, name, related_block(store, name), "")
+    assert targets(store, "ours") == targets(store, "note") == [] and graph.edges(app, store) == []
+    assert out_of_step(store) == []
+    history.undo(app, history.history(app)[0].short)
+    assert {each: store.read(each).raw for each in before} == before and len(graph.edges(app, store)) == 1
+
+
+def test_what_else_is_edited_changes_no_relation(app: App, store: Store) -> None:
+    edited(app, store, "note", "name: note\n", "name: note\ntitle: My note\n")
+    (edge,) = graph.edges(app, store)
+    assert edge.to_title == "My note" and out_of_step(store) == []
+    edited(app, store, "ours", "strength: 0.8", "strength: 0.3")
+    (edge,) = graph.edges(app, store)
+    assert edge.strength == 0.3 and "strength: 0.3" in store.read("note").raw.decode()
+    assert out_of_step(store) == []
+
+
+@pytest.mark.parametrize("by", ["id", "name"])
+def test_an_edit_relates_nothing_to_itself(app: App, store: Store, by: str) -> None:
+    note = store.read("note")
+    own = note.id if by == "id" else "note"
+    with pytest.raises(DocumentError, match="related to itself") as refused:
+        edited(app, store, "note", "relations:\n", f"relations:\n- target: {own}\n  type: CAUSES\n")
+    assert refused.value.fix and store.read("note").raw == note.raw

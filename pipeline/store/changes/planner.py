@@ -25,6 +25,7 @@ from pipeline.store.files import document, names
 from pipeline.store.files.layout import ARCHIVE, VAULT, bytes_at, inside, memory_folders
 from pipeline.store.files.names import common_form
 from pipeline.store.files.scanning import Document
+from pipeline.store.graph.relations import keys_of
 from pipeline.store.history.episodes import Episode, episode_path, with_entries
 from pipeline.store.journal_entry import mode_of
 from pipeline.store.ownership.permission import is_tended
@@ -77,7 +78,8 @@ class Planner:
         """Plan `data`, the whole file of `existing` as a person wrote it, byte for byte but for its time.
 
         A file that is not ours stays its author's: what they change of it by our hand makes it no more ours.
-        DocumentError when it can't be read, or has not the id by which others point at the memory.
+        DocumentError when it can't be read, has not the id by which others point at the memory, or points at
+        itself.
         """
         if not document.is_utf8(data):
             raise DocumentError("not UTF-8", file=existing.path, fix="Save the text as UTF-8.")
@@ -90,6 +92,7 @@ class Planner:
                 if existing.own_id
                 else "Leave out the `id`.",
             )
+        _require_others(memory, existing)
         if memory.updated is not None and memory.updated == existing.memory.updated:
             with suppress(KeptAsItIsError):
                 data = document.compose(replace(memory, updated=now), data)
@@ -245,6 +248,18 @@ def _revised(memory: Memory, existing: Document, *, ours: bool) -> Put:
             fix="Propose the change in the inbox instead; its editor decides.",
         )
     return Put(existing.path, data, existing.digest, document.parse(data, existing.path))
+
+
+def _require_others(memory: Memory, existing: Document) -> None:
+    """Raise DocumentError where `memory` has a relation to itself that `existing` had not."""
+    own = {existing.id, existing.name}
+    fresh = keys_of(memory.relations) - keys_of(existing.head.relations)
+    if any(target in own for target, _, _ in fresh):
+        raise DocumentError(
+            "a memory can't be related to itself",
+            file=existing.path,
+            fix="Give another memory as `target`, or leave that relation out.",
+        )
 
 
 def _related(
