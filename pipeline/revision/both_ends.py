@@ -16,8 +16,8 @@ from typing import Any
 from pipeline.core.clock import iso
 from pipeline.core.ids import digest
 from pipeline.hooklib.front_matter import share_of, text_of
-from pipeline.revision.related_texts import Text, is_renamed, planned_text, with_links
-from pipeline.store import Document, Move, Operation, Put, Retire, Store, WriteFile
+from pipeline.revision.related_texts import Text, is_renamed, planned_text, with_links, with_regained
+from pipeline.store import Document, Move, Operation, Put, Restore, Retire, Store, WriteFile
 from pipeline.store.files.names import earlier_path
 from pipeline.store.graph import edge_file, edge_files
 from pipeline.store.graph.edge_file import Edge
@@ -26,6 +26,7 @@ from pipeline.store.graph.relations import (
     OUTGOING,
     Key,
     key_of,
+    keys_of,
     link_to,
     mirrored,
     retargeted,
@@ -47,13 +48,16 @@ def with_both_ends(
     texts = [text for operation in operations if (text := planned_text(store, operation)) is not None]
     leaving = [operation for operation in operations if isinstance(operation, Retire) and operation.id]
     followed = [text for text in texts if text.links != text.before or is_renamed(text)]
-    if not followed and not leaving:
+    returning = [text for text in texts if text.returning is not None]
+    if not followed and not leaving and not returning:
         return list(operations)
     ends = BothEnds(store, now, approved=approved, planned=texts, leaving=leaving)
     for retire in leaving:
         ends.leave(retire)
     for text in followed:
         ends.follow(text)
+    for text in returning:
+        ends.welcome(text)
     return ends.operations(operations)
 
 
@@ -110,6 +114,20 @@ class BothEnds:
         if is_renamed(text):
             for edge in [edge for edge in self.edges.values() if text.id in (edge.from_id, edge.to_id)]:
                 self.keep(self.titled(self.whole(edge)))
+
+    def welcome(self, text: Text) -> None:
+        """Let `text`, which comes back, have the relations that others still have to it, and their edges."""
+        for other in self._that_name(text.id):
+            for link in other.links if other.id != text.id else ():
+                target, type_name, direction = key_of(link)
+                back = (other.id, type_name, mirrored(direction))
+                if target != text.id or not type_name or back in keys_of((*text.links, *text.regained)):
+                    continue
+                edge_id = text_of(link.get("edge_id"))
+                if edge_id:
+                    self._join(other, link)
+                regained = link_to(*back, strength=_strength(link), edge_id=edge_id)
+                text.regained = (*text.regained, regained)
 
     def part(self, text: Text, key: Key) -> None:
         """Take the relation `key` of `text` away at both ends, and its edge."""
@@ -207,12 +225,18 @@ class BothEnds:
             for text in self._texts.values()
             if text.operation is not None and text.changed and not text.fixed
         }
-        found: list[Operation] = [
-            with_links(operation, by_path[operation.path].links)
-            if isinstance(operation, Put | Move) and operation.path in by_path
-            else operation
-            for operation in planned
-        ]
+        regained = {
+            text.returning.path: text.regained
+            for text in self._texts.values()
+            if text.returning is not None and text.regained
+        }
+        found: list[Operation] = []
+        for operation in planned:
+            if isinstance(operation, Put | Move) and operation.path in by_path:
+                operation = with_links(operation, by_path[operation.path].links)
+            elif isinstance(operation, Restore) and operation.path in regained:
+                operation = with_regained(operation, regained[operation.path])
+            found.append(operation)
         taken = {operation.path for operation in planned}
         for text in self._texts.values():
             document = text.document
@@ -306,13 +330,15 @@ class BothEnds:
         ends = (text, other) if direction == OUTGOING else (other, text)
         context = text_of(link.get("context"))
         edge_id = text_of(link.get("edge_id"))
-        description = edge_files.kept_description(self._store.root, edge_id) if text.fixed else ""
+        known = self.edge_between(*ends, type_name)
+        # What somebody wrote about the edge came to the archive with it.
+        kept = edge_files.kept_description(self._store.root, edge_id) if known is None else ""
         self.join(
             *ends,
             type_name,
             strength=_strength(link),
             context=context,
-            description=description,
+            description=kept,
             edge_id=edge_id,
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from pipeline.core.errors import DocumentError
+from pipeline.core.errors import DocumentError, KeptAsItIsError
 from pipeline.core.ids import digest
 from pipeline.domain.memory import Memory
 from pipeline.store import Document, Move, Operation, Put, Restore, Store, is_live
@@ -26,6 +26,10 @@ class Text:
     operation: Put | Move | None = None
     fixed: bool = False
     """Whether its file is to stay as it is, whatever happens at the other end."""
+    returning: Restore | None = None
+    """What brings it back, where it was not there."""
+    regained: Links = ()
+    """Relations that others have to it and the file that comes back has not."""
 
     @property
     def changed(self) -> bool:
@@ -57,7 +61,8 @@ def _as_it_is(store: Store, operation: Restore) -> Text | None:
     if operation.data is None or not is_live(operation.path):
         return None
     old = _former(store, operation)
-    if old is None and b"target" not in operation.data:
+    returning = operation if operation.expected is None else None
+    if old is None and returning is None and b"target" not in operation.data:
         return None
     memory = _parsed(operation.data, operation.path)
     if memory is None:
@@ -65,7 +70,7 @@ def _as_it_is(store: Store, operation: Restore) -> Text | None:
     ident = _id_of(store, operation, memory)
     former = old.shown_title if old else ""
     before = old.relations if old else ()
-    return Text(ident, memory.shown_title, memory.relations, before, former, fixed=True)
+    return Text(ident, memory.shown_title, memory.relations, before, former, fixed=True, returning=returning)
 
 
 def _former(store: Store, operation: Put | Move | Restore) -> Memory | None:
@@ -109,3 +114,17 @@ def with_links(operation: Put | Move, links: Links) -> Put | Move:
         record = digest(data) if ours else operation.record
         return replace(operation, data=data, memory=made, record=record)
     return replace(operation, data=data, memory=made)
+
+
+def with_regained(operation: Restore, links: Links) -> Restore:
+    """Return `operation` with `links` among the relations of the file that comes back.
+
+    One that can't take them without other lines changing comes back as it was.
+    """
+    data = operation.data or b""
+    memory = files.parse(data, operation.path)
+    try:
+        data = files.compose(replace(memory, relations=(*memory.relations, *links)), data)
+    except (DocumentError, KeptAsItIsError):
+        return operation  # `reverie doctor` tells of the end that lacks.
+    return replace(operation, data=data)

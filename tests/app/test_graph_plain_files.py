@@ -11,7 +11,7 @@ from pipeline.app.pins import pin
 from pipeline.app.writing import as_edited, to_edit
 from pipeline.core.errors import DocumentError
 from pipeline.revision import Door
-from pipeline.revision.mending import look
+from pipeline.revision.mending import look, mend
 from pipeline.store import Store
 from tests.support.cognitive import write
 from tests.support.extraction import NOW, Bench
@@ -124,3 +124,30 @@ def test_an_edit_relates_nothing_to_itself(app: App, store: Store, by: str) -> N
     with pytest.raises(DocumentError, match="related to itself") as refused:
         edited(app, store, "note", "relations:\n", f"relations:\n- target: {own}\n  type: CAUSES\n")
     assert refused.value.fix and store.read("note").raw == note.raw
+
+
+@pytest.mark.parametrize("second", ["note", "ours"])
+@pytest.mark.parametrize("first", ["note", "ours"])
+def test_both_ends_forgotten_and_restored_are_related_as_before(
+    app: App, store: Store, first: str, second: str
+) -> None:
+    (before,) = graph.edges(app, store)
+    graph.relate(app, store, "ours", "note", "BUILDS_ON", context="Short.", description="A long story.")
+    for name in ("ours", "note") if first == "ours" else ("note", "ours"):
+        forget(app, name)
+    for name in ("ours", "note") if second == "ours" else ("note", "ours"):
+        history.restore(app, name)
+    (edge,) = graph.edges(app, store)
+    assert (edge.id, edge.description) == (before.id, "A long story.") and out_of_step(store) == []
+    assert targets(store, "ours") == [store.read("note").id]
+    assert targets(store, "note") == [store.read("ours").id]
+
+
+def test_an_edge_that_is_mended_has_its_text_out_of_the_archive(app: App, store: Store) -> None:
+    graph.relate(app, store, "ours", "note", "BUILDS_ON", context="Short.", description="A long story.")
+    before = {name: store.read(name).raw for name in ("ours", "note")}
+    graph.unrelate(app, store, graph.edges(app, store)[0].id)
+    for name, raw in before.items():
+        (store.root / store.read(name).path).write_bytes(raw)
+    mend(store, now=NOW)
+    assert [edge.description for edge in graph.edges(app, store)] == ["A long story."]
