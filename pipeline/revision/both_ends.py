@@ -226,7 +226,7 @@ class BothEnds:
             if text.operation is not None and text.changed and not text.fixed
         }
         regained = {
-            text.returning.path: text.regained
+            text.returning.path: text
             for text in self._texts.values()
             if text.returning is not None and text.regained
         }

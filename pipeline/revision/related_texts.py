@@ -116,15 +116,16 @@ def with_links(operation: Put | Move, links: Links) -> Put | Move:
     return replace(operation, data=data, memory=made)
 
 
-def with_regained(operation: Restore, links: Links) -> Restore:
-    """Return `operation` with `links` among the relations of the file that comes back.
+def with_regained(operation: Restore, text: Text) -> Restore:
+    """Return `operation`, by which `text` comes back, with what it regained among the file's relations.
 
     One that can't take them without other lines changing comes back as it was.
     """
     data = operation.data or b""
     memory = files.parse(data, operation.path)
+    related = replace(memory, id=memory.id or text.id, relations=(*memory.relations, *text.regained))
     try:
-        data = files.compose(replace(memory, relations=(*memory.relations, *links)), data)
+        data = files.compose(related, data)
     except (DocumentError, KeptAsItIsError):
         return operation  # `reverie doctor` tells of the end that lacks.
     return replace(operation, data=data)

@@ -151,3 +151,34 @@ def test_an_edge_that_is_mended_has_its_text_out_of_the_archive(app: App, store:
         (store.root / store.read(name).path).write_bytes(raw)
     mend(store, now=NOW)
     assert [edge.description for edge in graph.edges(app, store)] == ["A long story."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        NOTE,
+        NOTE.replace("\n", "\r\n"),
+        "\ufeff" + NOTE,
+        NOTE.replace("type: project\n", "metadata:\n  type: project\n# end\n"),
+        NOTE.replace("type:", "id:\ntype:"),
+        "# Note\n\nPlain words.\n",
+    ],
+)
+def test_a_file_that_is_related_says_its_id_and_stays_what_it_is_wherever_it_goes(
+    bench: Bench, app: App, text: str
+) -> None:
+    store = bench.store
+    save(store, memory("ours", type="project", body="Ours.\n", origin="assistant-inferred"))
+    (store.root / "note.md").write_bytes(text.encode())
+    ident = store.read("note").id
+    graph.relate(app, store, "ours", "note", "CAUSES")
+    note = store.read("note")
+    assert note.own_id == note.id == ident and not store.is_ours(note)
+    graph.unrelate(app, store, graph.edges(app, store)[0].id)
+    history.undo(app, history.history(app)[0].short)
+    (store.root / "note.md").rename(store.root / "renamed.md")
+    mend(store, now=NOW)
+    assert store.read("renamed").id == ident and len(graph.edges(app, store)) == 1
+    (store.root / "renamed.md").rename(store.root / "note.md")
+    history.undo(app, history.history(app)[-1].short)
+    assert (store.root / "note.md").read_bytes() == text.encode()

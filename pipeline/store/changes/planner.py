@@ -126,7 +126,9 @@ class Planner:
     def relate(self, document: Document, links: tuple[dict[str, Any], ...]) -> Put | Restore:
         """Plan `document` with the relations `links`, and nothing else changed.
 
-        A file that is not ours stays its author's: it is not taken for ours because a relation of it changed.
+        A file with relations that gives no id of its own gets the one by which it is known, where it can be
+        written without touching other lines. A file that is not ours stays its author's: it is not taken for
+        ours because a relation of it changed.
         Raises KeptAsItIsError where other lines would change.
         """
         if is_tended(document, self._written):
@@ -265,8 +267,13 @@ def _require_others(memory: Memory, existing: Document) -> None:
 def _related(
     existing: Document, links: tuple[dict[str, Any], ...], mode: int, written: WrittenLog
 ) -> Restore:
-    file = document.parse(existing.raw, existing.path)
-    data = document.compose(replace(file, relations=links), existing.raw)
+    memory = replace(document.parse(existing.raw, existing.path), relations=links)
+    # Others know it by this id from now on: in the file, it goes wherever the file does.
+    named = replace(memory, id=existing.id) if links else memory
+    try:
+        data = document.compose(named, existing.raw)
+    except KeptAsItIsError:
+        data = document.compose(memory, existing.raw)
     known = written.digest(existing.path)
     record = digest(data) if known == existing.digest else known or ""
     return Restore(existing.path, data, existing.digest, record, mode)
