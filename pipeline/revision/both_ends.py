@@ -126,7 +126,8 @@ class BothEnds:
                 edge_id = text_of(link.get("edge_id"))
                 if edge_id:
                     self._join(other, link)
-                regained = link_to(*back, strength=_strength(link), edge_id=edge_id)
+                context = text_of(link.get("context"))
+                regained = link_to(*back, strength=_strength(link), context=context, edge_id=edge_id)
                 text.regained = (*text.regained, regained)
 
     def part(self, text: Text, key: Key) -> None:

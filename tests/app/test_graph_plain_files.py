@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from pipeline.app import graph, history
@@ -133,6 +135,7 @@ def test_both_ends_forgotten_and_restored_are_related_as_before(
 ) -> None:
     (before,) = graph.edges(app, store)
     graph.relate(app, store, "ours", "note", "BUILDS_ON", context="Short.", description="A long story.")
+    contexts = [store.read(name).memory.relations[0].get("context") for name in ("ours", "note")]
     for name in ("ours", "note") if first == "ours" else ("note", "ours"):
         forget(app, name)
     for name in ("ours", "note") if second == "ours" else ("note", "ours"):
@@ -141,12 +144,19 @@ def test_both_ends_forgotten_and_restored_are_related_as_before(
     assert (edge.id, edge.description) == (before.id, "A long story.") and out_of_step(store) == []
     assert targets(store, "ours") == [store.read("note").id]
     assert targets(store, "note") == [store.read("ours").id]
+    found = [store.read(name).memory.relations[0].get("context") for name in ("ours", "note")]
+    assert found == contexts == ["Short.", "Short."]
 
 
 def test_an_edge_that_is_mended_has_its_text_out_of_the_archive(app: App, store: Store) -> None:
     graph.relate(app, store, "ours", "note", "BUILDS_ON", context="Short.", description="A long story.")
     before = {name: store.read(name).raw for name in ("ours", "note")}
-    graph.unrelate(app, store, graph.edges(app, store)[0].id)
+    (edge,) = graph.edges(app, store)
+    for year, updated in (("2025", "2025-01-01"), ("2024", "2024-01-01")):
+        text = (store.root / edge.path).read_text("utf-8").replace("A long story.", f"As of {year}.")
+        text = re.sub("updated: .*", f'updated: "{updated}T10:00:00+00:00"', text)
+        write(store.root, f"archive/{year}/earlier/ours--BUILDS_ON--note-{edge.id[:6]}-abcdef12.md", text)
+    graph.unrelate(app, store, edge.id)
     for name, raw in before.items():
         (store.root / store.read(name).path).write_bytes(raw)
     mend(store, now=NOW)
