@@ -235,6 +235,8 @@ def undo(app: App, run: str) -> Undone:
 def restore(app: App, name: str) -> str:
     """Bring one memory back from the archive, byte for byte, and return its path.
 
+    Only relations that others have to it, and which it lacks by now, are added.
+
     `name` is a name, also a former one, a file stem, an id or its start, or the path in the archive; of
     several the last that left. From then on it counts as written by hand: no rule and no dream takes it
     again. Raises InputError when the archive has no such memory, StoreError when a file is in its place.

@@ -10,6 +10,7 @@ from pipeline.core.ids import new_id
 from pipeline.domain.memory import Memory
 from pipeline.intake.authors import note_authors
 from pipeline.revision import Door
+from pipeline.store import Move
 
 
 def pin(app: App, name: str, *, pinned: bool) -> Memory:
@@ -36,7 +37,9 @@ def pin(app: App, name: str, *, pinned: bool) -> Memory:
             # What Claude wrote is taken as its word, whatever the file says of itself.
             own = document.memory if document.tended else confirmed(document, ledger, now)
     door = Door(store, now=now, approved=True)
-    door.bring(store.pin(document, own) if pinned else store.unpin(document))
+    planned = store.pin(document, own) if pinned else store.unpin(document)
+    door.bring(planned)
     door.write(new_id(), f"{'pin' if pinned else 'unpin'} {document.name}")
     app.follow(store)
-    return store.read(document.id or document.name).memory
+    paths = [item.target if isinstance(item, Move) else item.path for item in planned]
+    return store.read(paths[0] if paths else document.path).memory

@@ -8,19 +8,16 @@ only a person may change stays as it is without one's word; `reverie doctor` the
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from typing import Any
 
 from pipeline.core.clock import iso
-from pipeline.core.errors import DocumentError
 from pipeline.core.ids import digest
-from pipeline.domain.memory import Memory
 from pipeline.hooklib.front_matter import share_of, text_of
-from pipeline.store import Document, Move, Operation, Put, Restore, Retire, Store, WriteFile, is_live
-from pipeline.store.files import document as files
-from pipeline.store.files.layout import bytes_at
+from pipeline.revision.related_texts import Text, is_renamed, planned_text, with_links, with_regained
+from pipeline.store import Document, Move, Operation, Put, Restore, Retire, Store, WriteFile
 from pipeline.store.files.names import earlier_path
 from pipeline.store.graph import edge_file, edge_files
 from pipeline.store.graph.edge_file import Edge
@@ -28,8 +25,8 @@ from pipeline.store.graph.relations import (
     INCOMING,
     OUTGOING,
     Key,
-    Links,
     key_of,
+    keys_of,
     link_to,
     mirrored,
     retargeted,
@@ -37,27 +34,6 @@ from pipeline.store.graph.relations import (
     without,
 )
 from pipeline.store.ownership.permission import may_change
-
-
-@dataclass(slots=True)
-class Text:
-    """A memory of which the relations may change; `operation` is what was planned of it, if anything."""
-
-    id: str
-    title: str
-    links: Links
-    before: Links
-    former_title: str = ""
-    document: Document | None = None
-    operation: Put | Move | None = None
-    fixed: bool = False
-    """Whether its file is to stay as it is, whatever happens at the other end."""
-
-    @property
-    def changed(self) -> bool:
-        """Whether other relations are planned than its file, or its operation, has."""
-        planned = self.operation.memory.relations if self.operation else self.before
-        return self.links != planned
 
 
 def with_both_ends(
@@ -69,47 +45,20 @@ def with_both_ends(
     """
     if store.is_team:
         return list(operations)
-    texts = [text for operation in operations if (text := _text(store, operation)) is not None]
+    texts = [text for operation in operations if (text := planned_text(store, operation)) is not None]
     leaving = [operation for operation in operations if isinstance(operation, Retire) and operation.id]
-    followed = [text for text in texts if text.links != text.before or _is_renamed(text)]
-    if not followed and not leaving:
+    followed = [text for text in texts if text.links != text.before or is_renamed(text)]
+    returning = [text for text in texts if text.returning is not None]
+    if not followed and not leaving and not returning:
         return list(operations)
     ends = BothEnds(store, now, approved=approved, planned=texts, leaving=leaving)
     for retire in leaving:
         ends.leave(retire)
     for text in followed:
         ends.follow(text)
+    for text in returning:
+        ends.welcome(text)
     return ends.operations(operations)
-
-
-def _text(store: Store, operation: Operation) -> Text | None:
-    """Return the memory that `operation` writes, None where it writes none or a file that comes back bare."""
-    if isinstance(operation, Restore):
-        if operation.data is None or not is_live(operation.path) or b"target" not in operation.data:
-            return None
-        memory = _parsed(operation.data, operation.path)
-        return Text(memory.id, memory.shown_title, memory.relations, (), fixed=True) if memory else None
-    if not isinstance(operation, Put | Move):
-        return None
-    old = None
-    if operation.expected is not None:
-        raw = bytes_at(store.root, operation.path)
-        old = _parsed(raw, operation.path) if raw is not None and b"target" in raw else None
-    memory = operation.memory
-    former = old.shown_title if old else ""
-    before = old.relations if old else ()
-    return Text(memory.id, memory.shown_title, memory.relations, before, former, operation=operation)
-
-
-def _parsed(raw: bytes, path: str) -> Memory | None:
-    try:
-        return files.parse(raw, path)
-    except DocumentError:
-        return None  # Whatever it says, nothing can be read from it.
-
-
-def _is_renamed(text: Text) -> bool:
-    return bool(text.former_title) and text.former_title != text.title
 
 
 class BothEnds:
@@ -162,9 +111,24 @@ class BothEnds:
                 before[key].get("strength"), -1
             ):
                 self._join(text, link)
-        if _is_renamed(text):
+        if is_renamed(text):
             for edge in [edge for edge in self.edges.values() if text.id in (edge.from_id, edge.to_id)]:
                 self.keep(self.titled(self.whole(edge)))
+
+    def welcome(self, text: Text) -> None:
+        """Let `text`, which comes back, have the relations that others still have to it, and their edges."""
+        for other in self._that_name(text.id):
+            for link in other.links if other.id != text.id else ():
+                target, type_name, direction = key_of(link)
+                back = (other.id, type_name, mirrored(direction))
+                if target != text.id or not type_name or back in keys_of((*text.links, *text.regained)):
+                    continue
+                edge_id = text_of(link.get("edge_id"))
+                if edge_id:
+                    self._join(other, link)
+                context = text_of(link.get("context"))
+                regained = link_to(*back, strength=_strength(link), context=context, edge_id=edge_id)
+                text.regained = (*text.regained, regained)
 
     def part(self, text: Text, key: Key) -> None:
         """Take the relation `key` of `text` away at both ends, and its edge."""
@@ -262,12 +226,18 @@ class BothEnds:
             for text in self._texts.values()
             if text.operation is not None and text.changed and not text.fixed
         }
-        found: list[Operation] = [
-            _with_links(operation, by_path[operation.path].links)
-            if isinstance(operation, Put | Move) and operation.path in by_path
-            else operation
-            for operation in planned
-        ]
+        regained = {
+            text.returning.path: text
+            for text in self._texts.values()
+            if text.returning is not None and text.regained
+        }
+        found: list[Operation] = []
+        for operation in planned:
+            if isinstance(operation, Put | Move) and operation.path in by_path:
+                operation = with_links(operation, by_path[operation.path].links)
+            elif isinstance(operation, Restore) and operation.path in regained:
+                operation = with_regained(operation, regained[operation.path])
+            found.append(operation)
         taken = {operation.path for operation in planned}
         for text in self._texts.values():
             document = text.document
@@ -361,13 +331,15 @@ class BothEnds:
         ends = (text, other) if direction == OUTGOING else (other, text)
         context = text_of(link.get("context"))
         edge_id = text_of(link.get("edge_id"))
-        description = edge_files.kept_description(self._store.root, edge_id) if text.fixed else ""
+        known = self.edge_between(*ends, type_name)
+        # What somebody wrote about the edge came to the archive with it.
+        kept = edge_files.kept_description(self._store.root, edge_id) if known is None else ""
         self.join(
             *ends,
             type_name,
             strength=_strength(link),
             context=context,
-            description=description,
+            description=kept,
             edge_id=edge_id,
         )
 
@@ -421,15 +393,3 @@ class BothEnds:
 
 def _strength(link: dict[str, Any]) -> float:
     return share_of(link.get("strength"), edge_file.STRENGTH)
-
-
-def _with_links(operation: Put | Move, links: Links) -> Put | Move:
-    path = operation.target if isinstance(operation, Move) else operation.path
-    memory = replace(operation.memory, relations=links)
-    data = files.compose(memory, operation.data)
-    made = files.parse(data, path)
-    if isinstance(operation, Move):
-        ours = operation.record == digest(operation.data)
-        record = digest(data) if ours else operation.record
-        return replace(operation, data=data, memory=made, record=record)
-    return replace(operation, data=data, memory=made)

@@ -14,8 +14,9 @@ from pipeline.core.errors import ConflictError, DocumentError
 from pipeline.core.ids import new_id
 from pipeline.domain.finding import Finding, Level
 from pipeline.hooklib.front_matter import share_of, text_of
-from pipeline.revision.both_ends import BothEnds, Text
+from pipeline.revision.both_ends import BothEnds
 from pipeline.revision.door import Door
+from pipeline.revision.related_texts import Text
 from pipeline.store import Operation, Put, Restore, Store, WriteFile
 from pipeline.store.graph import edge_file, edge_files
 from pipeline.store.graph.edge_file import Edge
@@ -209,7 +210,10 @@ class _Look:
         if edge_id and (ends[0].id, ends[1].id, type_name) not in self._ends.by_key:
             self._tell("warning", "edge-missing", path, f"there is no file of the edge {edge_id}")
             context = text_of(link.get("context"))
-            self._ends.join(*ends, type_name, strength=strength, context=context, edge_id=edge_id)
+            kept = edge_files.kept_description(self._store.root, edge_id)
+            self._ends.join(
+                *ends, type_name, strength=strength, context=context, description=kept, edge_id=edge_id
+            )
         if (text.id, type_name, mirrored(direction)) not in self._links_of(far):
             back = link_to(text.id, type_name, mirrored(direction), strength=strength, edge_id=edge_id)
             at = far.document.path if far.document else path

@@ -400,6 +400,7 @@ class Store:
             retention.prune(self.root, self._generations, at)
         self._settle(applied)
         self.identities.keep_guesses(change.operations, applied.paths)
+        self.identities.keep_moved(change.operations, applied.paths)
         return applied
 
     def _keep(self, change: ChangeSet, at: datetime, operations: Sequence[Change]) -> None:

@@ -25,6 +25,7 @@ from pipeline.store.files import document, names
 from pipeline.store.files.layout import ARCHIVE, VAULT, bytes_at, inside, memory_folders
 from pipeline.store.files.names import common_form
 from pipeline.store.files.scanning import Document
+from pipeline.store.graph.relations import keys_of
 from pipeline.store.history.episodes import Episode, episode_path, with_entries
 from pipeline.store.journal_entry import mode_of
 from pipeline.store.ownership.permission import is_tended
@@ -77,7 +78,8 @@ class Planner:
         """Plan `data`, the whole file of `existing` as a person wrote it, byte for byte but for its time.
 
         A file that is not ours stays its author's: what they change of it by our hand makes it no more ours.
-        DocumentError when it can't be read, or has not the id by which others point at the memory.
+        DocumentError when it can't be read, has not the id by which others point at the memory, or points at
+        itself.
         """
         if not document.is_utf8(data):
             raise DocumentError("not UTF-8", file=existing.path, fix="Save the text as UTF-8.")
@@ -90,6 +92,7 @@ class Planner:
                 if existing.own_id
                 else "Leave out the `id`.",
             )
+        _require_others(memory, existing)
         values: dict[str, Any] = {}
         if memory.updated is not None and memory.updated == existing.memory.updated:
             values["updated"] = now
@@ -128,7 +131,9 @@ class Planner:
     def relate(self, document: Document, links: tuple[dict[str, Any], ...]) -> Put | Restore:
         """Plan `document` with the relations `links`, and nothing else changed.
 
-        A file that is not ours stays its author's: it is not taken for ours because a relation of it changed.
+        A file with relations that gives no id of its own gets the one by which it is known, where it can be
+        written without touching other lines. A file that is not ours stays its author's: it is not taken for
+        ours because a relation of it changed.
         Raises KeptAsItIsError where other lines would change.
         """
         if is_tended(document, self._written):
@@ -252,11 +257,28 @@ def _revised(memory: Memory, existing: Document, *, ours: bool) -> Put:
     return Put(existing.path, data, existing.digest, document.parse(data, existing.path))
 
 
+def _require_others(memory: Memory, existing: Document) -> None:
+    """Raise DocumentError where `memory` has a relation to itself that `existing` had not."""
+    own = {existing.id, existing.name}
+    fresh = keys_of(memory.relations) - keys_of(existing.head.relations)
+    if any(target in own for target, _, _ in fresh):
+        raise DocumentError(
+            "a memory can't be related to itself",
+            file=existing.path,
+            fix="Give another memory as `target`, or leave that relation out.",
+        )
+
+
 def _related(
     existing: Document, links: tuple[dict[str, Any], ...], mode: int, written: WrittenLog
 ) -> Restore:
-    file = document.parse(existing.raw, existing.path)
-    data = document.compose(replace(file, relations=links), existing.raw)
+    memory = replace(document.parse(existing.raw, existing.path), relations=links)
+    # Others know it by this id from now on: in the file, it goes wherever the file does.
+    named = replace(memory, id=existing.id) if links else memory
+    try:
+        data = document.compose(named, existing.raw)
+    except KeptAsItIsError:
+        data = document.compose(memory, existing.raw)
     known = written.digest(existing.path)
     record = digest(data) if known == existing.digest else known or ""
     return Restore(existing.path, data, existing.digest, record, mode)
@@ -335,4 +357,6 @@ def _moved(existing: Document, target: str, data: bytes, record: str | None) -> 
             fix=f"Write `type: {existing.memory.type}` into its front matter first.",
         )
     record_digest = digest(data) if record == existing.digest else record or ""
+    # A file without an id is known by the same one in its new place.
+    memory = replace(memory, id=memory.id or existing.id)
     return Move(existing.path, target, existing.digest, data, record_digest, memory)

@@ -102,13 +102,12 @@ def beginning_with(root: Path, start: str) -> list[Edge]:
 
 
 def kept_description(root: Path, edge_id: str) -> str:
-    """Return the text of the edge of that id in the archive, "" where none is kept of it."""
+    """Return the last text of the edge of that id in the archive, "" where none is kept of it."""
     name = f"*/{EARLIER}/*-{edge_id[:6]}-*.md"
-    for file in sorted((root / ARCHIVE).glob(name)) if _IS_ID.fullmatch(edge_id) else ():
-        edge = _read(root, file.relative_to(root).as_posix(), [])
-        if edge is not None and edge.id == edge_id:
-            return edge.description
-    return ""
+    files = sorted((root / ARCHIVE).glob(name)) if _IS_ID.fullmatch(edge_id) else ()
+    read = [_read(root, file.relative_to(root).as_posix(), []) for file in files]
+    kept = [edge for edge in read if edge is not None and edge.id == edge_id]
+    return max(kept, key=lambda edge: edge.updated).description if kept else ""
 
 
 def named_for(root: Path, from_title: str, type_name: str, to_title: str) -> list[Edge]:

@@ -105,6 +105,20 @@ class Identities:
             and self._written.digest(path) == digest(operation.data)
         )
 
+    def keep_moved(self, operations: Iterable[Operation], paths: Collection[str]) -> None:
+        """Let files without an id of ours, which `operations` moved from `paths`, keep the one they had.
+
+        Others know them by it, and what follows from the path is another one at the new place.
+        """
+        self._load()
+        moved = [
+            replace(self.known(move.path) or Identity(move.path, move.memory.id), path=move.target)
+            for move in operations
+            if isinstance(move, Move) and move.path in paths and move.record != digest(move.data)
+            if move.memory.id == (self.known(move.path) or self.unnoted(move.path)).id
+        ]
+        self.keep(identity for identity in moved if self.known(identity.path) != identity)
+
     def suppose(self, identities: Iterable[Identity]) -> None:
         """Take `identities` as known in this process, and write nothing."""
         self._unkept.update((identity.path, identity) for identity in identities)
