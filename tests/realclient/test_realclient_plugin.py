@@ -77,7 +77,7 @@ SKILLS = [
     ("why", ("why", "staging-is-deployed-with-make-ship"), "you said it"),
     ("search", ("search", "staging"), "make ship"),
     ("undo", ("diff",), "staging-is-deployed-with-make-ship"),
-    ("timeline", ("timeline", "--since", "7d"), "nothing in the diary"),
+    ("timeline", ("timeline", "--since", "7d"), "Staging is deployed with make ship"),
     ("mode", ("mode",), "* auto"),
 ]
 
