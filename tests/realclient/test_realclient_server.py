@@ -24,7 +24,7 @@ LEAN: Calls = [
     ("why", {"name": NAME}, SAID),
     ("status", {}, "for_all_projects"),
     ("get", {"name": "nothing"}, "no memory is called"),
-    ("forget", {"name": NAME}, "reverie restore"),
+    ("forget", {"name": NAME}, "words stand behind it"),
 ]
 COGNITIVE: Calls = [
     ("memory_store", {"type": "fix", "title": "Retry uploads", "content": "Tried thrice."}, "retry-uploads"),
