@@ -78,7 +78,7 @@ def test_the_plugins_server_is_called_by_the_client(open_box: OpenBox, catalogue
     server = "plugin_reverie_reverie"
     machine = marketed(open_box(*rules(server, LEAN)), catalogue)
     talked(machine, server, LEAN)
-    assert "deploys-happen" in machine.run("reverie", "list", "--retired")
+    assert "deploys-happen" in machine.run("reverie", "list"), "a person's word stays"
 
 
 def test_a_registered_server_is_called_by_the_client(open_box: OpenBox) -> None:
