@@ -31,6 +31,7 @@ from pipeline.store import ARCHIVE, Document, Store
 from pipeline.store.catalogue.index_json import IGNORED
 from pipeline.store.derived import usage
 from pipeline.store.files import document as files
+from pipeline.store.files import versions
 from pipeline.store.files.layout import EDGES, EPISODES, Problem, memory_files, memory_folders, read_regular
 from pipeline.store.files.names import common_form, moved_path
 from pipeline.text.dates import parse_day
@@ -40,7 +41,6 @@ from pipeline.verify.flaw import Flaw
 MOST_FILES = 50_000
 MOST_BYTES = 500_000_000
 _MOST_JSON = 100_000_000
-_VERSIONS = {"_index.json": 2, usage.STATE: 1}
 _KNOWN = frozenset({"graph", VAULT, EPISODES, ARCHIVE, places.PRIVATE, ".git", ".gitignore", *IGNORED})
 """What stands in such a store itself beside memories; of archive and Reverie's own nothing is taken."""
 
@@ -131,13 +131,12 @@ def _store(app: App, *, dry_run: bool) -> Store:
 def _held(root: Path) -> dict[str, dict[str, Any]]:
     """Return the access counts in the store at `root`; InputError where a file is of a newer version."""
     entries: dict[str, dict[str, Any]] = {}
-    for name, ours in _VERSIONS.items():
+    for name, ours in versions.OURS.items():
         held = _json(root / name)
-        version = held.get("version")
-        text = str(version).strip().partition(".")[0]
-        if not isinstance(version, bool) and text.isdecimal() and int(text[:9]) > ours:
+        newer = versions.newer_than(ours, held)
+        if newer:
             raise InputError(
-                f"it is of version {version}, and this Reverie knows version {ours}",
+                newer,
                 file=str(root / name),
                 fix="Update Reverie. Nothing was written.",
             )

@@ -23,14 +23,22 @@ class NewerVersionError(StoreError):
     """A derived file was written by a newer version of its format."""
 
 
-def require_version(file: Path, held: Any, ours: int) -> None:
-    """Raise NewerVersionError where `held`, which stands in `file`, is of a higher version than `ours`."""
+def newer_than(ours: int, held: Any) -> str:
+    """Return in words that `held` is of a higher version than `ours`, "" where it is not."""
     version = held.get("version") if isinstance(held, dict) else None
     text = str(version).strip().partition(".")[0]
     if isinstance(version, bool) or not text.isdecimal() or int(text[:9]) <= ours:
+        return ""
+    return f"it is of version {version}, and this Reverie knows version {ours}"
+
+
+def require_version(file: Path, held: Any, ours: int) -> None:
+    """Raise NewerVersionError where `held`, which stands in `file`, is of a higher version than `ours`."""
+    newer = newer_than(ours, held)
+    if not newer:
         return
     raise NewerVersionError(
-        f"it is of version {version}, and this Reverie knows version {ours}",
+        newer,
         file=str(file),
         fix="Update Reverie; or move the file away, and it is made anew (access counts are lost with it).",
     )
