@@ -9,6 +9,7 @@ import pytest
 
 from pipeline.cli import progress
 from tests.cli.conftest import make_desk
+from tests.support.stores import settled
 from tests.support.terminals import on_terminals
 from tests.support.transcripts import SESSION, Transcript
 
@@ -27,6 +28,7 @@ def crowded(tmp_path_factory):
         text = f"---\nname: rule-{number:02}\ndescription: {about}\ntype: project\n---\n\nRule {number}.\n"
         (store / f"rule-{number:02}.md").write_text(text)
     desk.here("reindex")
+    settled(store)
     return desk
 
 
