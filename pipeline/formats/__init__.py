@@ -1,0 +1,1 @@
+"""Memory formats of other programs, one module or package each, read and written on their own terms."""
