@@ -21,7 +21,7 @@ from pipeline.core.clock import parse_time
 from pipeline.core.errors import ConflictError, InputError, KeptAsItIsError, UsageError
 from pipeline.core.home import Home
 from pipeline.core.ids import new_id
-from pipeline.domain.memory import MAX_DESCRIPTION, TYPES, Evidence, Memory, Origin
+from pipeline.domain.memory import MAX_DESCRIPTION, OF_PROCEDURES, TYPES, Evidence, Memory, Origin
 from pipeline.domain.sentences import folded, sentences
 from pipeline.hooklib.memory_format import PERSONS, PREVIEW
 from pipeline.hooklib.plain import one_line
@@ -43,11 +43,10 @@ _TRIES = 3
 BY_AGENT = "remember"
 """How the reason of a change begins that a model asked for through a tool."""
 _TAKEN_OUT_BY_HAND = "taken out by hand"
-_OF_PROCEDURES = ("steps", "preconditions", "postconditions")
 _OF_TASKS = ("status", "completed_at", "blockers", "outcome")
-_SAID = ("title", "body", "description", *_OF_PROCEDURES, *_OF_TASKS)
+_SAID = ("title", "body", "description", *OF_PROCEDURES, *_OF_TASKS)
 """What is said in words: a guess in which a person changes some of it is no guess any more."""
-_MEANT = {**dict.fromkeys(_OF_PROCEDURES, "procedure"), **dict.fromkeys(_OF_TASKS, "task")}
+_MEANT = {**dict.fromkeys(OF_PROCEDURES, "procedure"), **dict.fromkeys(_OF_TASKS, "task")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,7 +272,7 @@ def _with_body(old: Memory, change: Change) -> dict[str, object]:
 def _lists(given: dict[str, object]) -> dict[str, object]:
     """Return the lists that are `given`, each item on one line and once."""
     found: dict[str, object] = {}
-    for key in (*_OF_PROCEDURES, "blockers", "anchors"):
+    for key in (*OF_PROCEDURES, "blockers", "anchors"):
         value = given.get(key)
         if isinstance(value, list | tuple):
             lines = [" ".join(_nfc(str(item)).split()) for item in value]

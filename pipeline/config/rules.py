@@ -181,6 +181,10 @@ class DreamSettings(_Section):
     )
     cluster_chars: Count = Field(24_000, description="Memories in one model call, in characters.")
     cues: bool = Field(True, description="Whether dreams ask for phrases by which older memories are found.")
+    procedures: bool = Field(
+        True,
+        description="Whether dreams propose procedures from commands that came back in several sessions.",
+    )
     learning_days: Count = Field(90, description="Days without use that retire a learning.")
     task_days: Count = Field(30, description="Days after which a finished task is retired.")
     projects: Annotated[tuple[str, ...], BeforeValidator(_listed)] = Field(

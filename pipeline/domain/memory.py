@@ -70,6 +70,8 @@ TYPES: dict[str, MemoryType] = {row.name: row for row in _ROWS}
 _SPEAKERS = ("person", "assistant", "pasted")
 HUMAN_ONLY = frozenset({"user", "feedback"})
 """Types that only a person's own words can support."""
+OF_PROCEDURES = ("steps", "preconditions", "postconditions")
+"""The lists that a procedure has."""
 FINISHED = frozenset({"done", "completed", "closed", "cancelled", "canceled", "dropped"})
 """Words that a task's status has when nothing is to be done any more, in lower case."""
 

@@ -15,7 +15,7 @@ from pipeline.core.clock import latest, parse_time
 from pipeline.core.errors import InputError
 from pipeline.domain.body import Body
 from pipeline.domain.cues import MOST_CUES
-from pipeline.domain.memory import MAX_DESCRIPTION, TYPES, Evidence, Memory, Origin
+from pipeline.domain.memory import MAX_DESCRIPTION, OF_PROCEDURES, TYPES, Evidence, Memory, Origin
 from pipeline.domain.sentences import folded, sentences, unlabelled
 from pipeline.extraction.schema import Candidate
 from pipeline.hooklib.plain import one_line
@@ -55,6 +55,9 @@ class Screened:
     said_at: datetime | None
     replaces: tuple[tuple[str, str], ...] = ()
     cues: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
+    preconditions: tuple[str, ...] = ()
+    postconditions: tuple[str, ...] = ()
 
     @property
     def body(self) -> str:
@@ -86,6 +89,9 @@ class Screened:
                 sources=self.sources,
                 anchors=self.anchors,
                 cues=self.cues,
+                steps=self.steps,
+                preconditions=self.preconditions,
+                postconditions=self.postconditions,
             )
         )
 
@@ -188,6 +194,7 @@ class Screened:
                 said_at=parse_time(payload.get("said_at")),
                 replaces=tuple((str(old), str(new)) for old, new in given),
                 cues=phrased(str(cue) for cue in payload.get("cues") or ()),
+                **{key: tuple(map(str, payload.get(key) or ())) for key in OF_PROCEDURES},
             )
         except (KeyError, TypeError, ValueError) as error:
             raise InputError("the proposal can't be read", fix=fix) from error

@@ -25,6 +25,17 @@ def committed(phase: PhaseContext, key: str, schema: type[Answer]) -> Answer | N
     return schema.model_validate_json(earlier.reply_json) if earlier and earlier.reply_json else None
 
 
+def run_id(phase: PhaseContext, key: str) -> str:
+    """Return the id of the run whose answer to the question `key` is not used yet, "" where there is none."""
+    pending = runs.pending_run(phase.ledger, phase.store_key, phase.store_key, _strategy(key))
+    return pending.id if pending else ""
+
+
+def was_used(phase: PhaseContext, key: str) -> bool:
+    """Whether the question `key` was answered and its answer used, or found of no use."""
+    return runs.last_finished(phase.ledger, phase.store_key, _strategy(key)) is not None
+
+
 def complete(phase: PhaseContext, key: str, request: Request, schema: type[Answer]) -> Answer:
     """Ask `request`, commit the answer under `key` without secrets, and return it.
 
@@ -34,11 +45,11 @@ def complete(phase: PhaseContext, key: str, request: Request, schema: type[Answe
     answered = phase.client.complete(request, schema)
     faults.reach("dream.after_call")
     reply = schema.model_validate(redact_values(answered.value.model_dump()))
-    run_id = new_id()
+    own_id = new_id()
     with phase.ledger.transaction():
         runs.start_run(
             phase.ledger,
-            id=run_id,
+            id=own_id,
             kind=KIND,
             key=phase.store_key,
             store=phase.store_key,
@@ -49,7 +60,7 @@ def complete(phase: PhaseContext, key: str, request: Request, schema: type[Answe
         )
         runs.commit_reply(
             phase.ledger,
-            run_id,
+            own_id,
             reply.model_dump_json(),
             prompt_digest=answered.digest,
             model=answered.model,
