@@ -11,6 +11,7 @@ from pipeline.context import PhaseContext, known_stores
 from pipeline.core.clock import iso
 from pipeline.core.errors import ReverieError
 from pipeline.core.ids import new_id
+from pipeline.worker.procedures.looking import question
 
 
 def consolidate(
@@ -27,7 +28,7 @@ def consolidate(
         if client is not None:
             client.between = between
         phase = PhaseContext(ledger, store, client, app.settings, app.clock)
-        return dream(phase, home=app.home, force=force, dry_run=dry_run)
+        return dream(phase, home=app.home, force=force, dry_run=dry_run, last=question())
 
 
 def dream_all(app: App, *, everywhere: bool) -> Iterator[DreamReport]:
@@ -43,7 +44,7 @@ def dream_all(app: App, *, everywhere: bool) -> Iterator[DreamReport]:
             try:
                 store = worker.open_store(path)
                 phase = PhaseContext(ledger, store, worker.client(), app.settings, app.clock)
-                report = dream(phase, home=app.home)
+                report = dream(phase, home=app.home, last=question())
             except ReverieError as error:
                 if not everywhere:
                     raise

@@ -14,11 +14,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from pipeline.consolidation import cues, gates, vetoes
-from pipeline.consolidation.asking import ask_groups, count, last_call
+from pipeline.consolidation.asking import Asked, ask_groups, count, last_call
 from pipeline.consolidation.choose.gather import Gathered, gather
 from pipeline.consolidation.commit import changes
 from pipeline.consolidation.commit.execute import Committed, carry_out, interrupted, resume, with_denied
@@ -39,12 +40,32 @@ from pipeline.store import Snapshot
 from pipeline.store.files.scanning import collector_paused
 from pipeline.verify.check import check_plan, retire_ceiling
 
+_ONLY = "this store only takes proposals"
 
-def dream(phase: PhaseContext, *, home: Path, force: bool = False, dry_run: bool = False) -> DreamReport:
+
+class Question(NamedTuple):
+    """Something asked once the groups were: under which purpose its calls count, and what asks it.
+
+    `ask` returns how many proposals it put in the inbox, and leaves to the next dream what fails.
+    """
+
+    purpose: str
+    ask: Callable[[PhaseContext, Snapshot], int]
+
+
+def dream(
+    phase: PhaseContext,
+    *,
+    home: Path,
+    force: bool = False,
+    dry_run: bool = False,
+    last: Question | None = None,
+) -> DreamReport:
     """Consolidate the store of `phase` if its gates are open, and return what was done.
 
     `force` skips the gates but not the locks; `dry_run` writes nothing, in the store or in the ledger but
-    for what model calls cost and their answers, which the next dream uses. A dream that a crash
+    for what model calls cost and their answers, which the next dream uses. `last` is asked after all else, on
+    a night on which something changed. A dream that a crash
     interrupted is finished first, and is then the one returned. A team's folder sees none. Raises StoreError
     when the store can't be written, LeaseLostError when another consolidation took over.
     """
@@ -70,7 +91,7 @@ def dream(phase: PhaseContext, *, home: Path, force: bool = False, dry_run: bool
         if closed is not None:
             report.word, report.reason = "closed", closed.reason
             return report
-        return _work(phase, home, report, permit, dry_run)
+        return _work(phase, home, report, permit, None if dry_run else last, dry_run=dry_run)
 
 
 def _closed_meanwhile(phase: PhaseContext) -> Gate | None:
@@ -78,18 +99,21 @@ def _closed_meanwhile(phase: PhaseContext) -> Gate | None:
     return first_closed(gate for gate in gates if gate.name in ("interval", "changed"))
 
 
-def _work(phase: PhaseContext, home: Path, report: DreamReport, permit: Permit, dry_run: bool) -> DreamReport:
+def _work(
+    phase: PhaseContext,
+    home: Path,
+    report: DreamReport,
+    permit: Permit,
+    last: Question | None,
+    *,
+    dry_run: bool,
+) -> DreamReport:
     snapshot = _looked_at(phase, keep=not dry_run)
     ceiling = retire_ceiling(len(snapshot.documents), phase.settings.dream.retire_share)
     report.unread = snapshot.left_out()
     with collector_paused():
         gathered = gather(phase, snapshot, home, ceiling=ceiling)
-    before = last_call(phase)
-    asked = ask_groups(phase, gathered, snapshot, home, report)
-    if gathered.changed and not dry_run:
-        # A night on which nothing changed costs nothing.
-        report.cued = cues.add_missing(phase, snapshot)
-    count(phase, report, before, (model.PURPOSE, reading.PURPOSE, cues.PURPOSE))
+    asked = _asked(phase, home, report, gathered, snapshot, last, dry_run=dry_run)
     now = phase.clock.now()
     checked = check_plan(
         asked.operations,
@@ -103,8 +127,7 @@ def _work(phase: PhaseContext, home: Path, report: DreamReport, permit: Permit, 
     known_vetoes = vetoes.read(phase.store)
     accepted, vetoed = vetoes.sift(checked.accepted, known_vetoes, present)
     if phase.proposes_only:
-        only = "this store only takes proposals"
-        checked.refused += [Refused(operation, only, to_inbox=True) for operation in accepted]
+        checked.refused += [Refused(operation, _ONLY, to_inbox=True) for operation in accepted]
         accepted = []
     planned = changes.rehearsed(accepted, phase.store, snapshot, run_id=report.run_id, now=now)
     report.actions = with_denied(planned, asked.denied)
@@ -114,8 +137,22 @@ def _work(phase: PhaseContext, home: Path, report: DreamReport, permit: Permit, 
     if dry_run:
         report.word = "dry"
         return report
+    plan = _to_commit(phase, gathered, asked, planned, refused, snapshot)
+    return carry_out(phase, home, report, plan, permit)
+
+
+def _to_commit(
+    phase: PhaseContext,
+    gathered: Gathered,
+    asked: Asked,
+    planned: changes.Planned,
+    refused: Sequence[Refused],
+    snapshot: Snapshot,
+) -> Committed:
+    """Return the plan as the ledger keeps it before anything is touched."""
     meant = {memory_id for operation in planned.done for memory_id in operation.about}
-    plan = Committed(
+    present = {document.id: document.digest for document in snapshot.documents if document.id}
+    return Committed(
         operations=planned.done,
         digests={memory_id: present[memory_id] for memory_id in meant},
         paths={document.id: document.path for document in snapshot.documents if document.id in meant},
@@ -127,7 +164,28 @@ def _work(phase: PhaseContext, home: Path, report: DreamReport, permit: Permit, 
         ),
         denied=[asked.denied.get(operation, ()) for operation in planned.done],
     )
-    return carry_out(phase, home, report, plan, permit)
+
+
+def _asked(
+    phase: PhaseContext,
+    home: Path,
+    report: DreamReport,
+    gathered: Gathered,
+    snapshot: Snapshot,
+    last: Question | None,
+    *,
+    dry_run: bool,
+) -> Asked:
+    """Ask about every group, then what else a dream asks, and count in `report` what all of it took."""
+    before = last_call(phase)
+    asked = ask_groups(phase, gathered, snapshot, home, report)
+    if gathered.changed and not dry_run:
+        # A night on which nothing changed costs nothing.
+        report.cued = cues.add_missing(phase, snapshot)
+        report.procedures = last.ask(phase, snapshot) if last else 0
+    purposes = (model.PURPOSE, reading.PURPOSE, cues.PURPOSE, *([last.purpose] if last else []))
+    count(phase, report, before, purposes)
+    return asked
 
 
 def _looked_at(phase: PhaseContext, *, keep: bool) -> Snapshot:

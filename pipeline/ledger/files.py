@@ -100,6 +100,16 @@ def store_of(ledger: Ledger, key: str) -> str:
     return str(ledger.value("SELECT store FROM memory_file_states WHERE file_path = ?", (key,)) or "")
 
 
+def latest_of(ledger: Ledger, store: str, *, limit: int) -> list[tuple[str, str, int]]:
+    """Return key, path and size (bytes) of the transcripts read for `store` that are there, latest first."""
+    rows = ledger.rows(
+        "SELECT file_path, path, file_size FROM memory_file_states WHERE store = ? AND gone_at IS NULL"
+        " ORDER BY last_modified DESC, file_path LIMIT ?",
+        (store, limit),
+    )
+    return [(row["file_path"], row["path"], row["file_size"]) for row in rows]
+
+
 def sessions_of(ledger: Ledger, stores: Collection[str], folders: Collection[str]) -> set[str]:
     """Return the sessions whose transcripts were read for one of `stores`, or lie right in a folder given."""
     rows = ledger.rows("SELECT session_id, store, path FROM memory_file_states WHERE session_id <> ''")

@@ -75,10 +75,11 @@ class DreamRunner:
         What the gates answered is kept for `reverie status`. Raises StoreError when the store can't be used.
         """
         from pipeline.consolidation.run import dream
+        from pipeline.worker.procedures.looking import question
 
         context = self._context
         context.touched.add(store_path)
-        return dream(context.phase(context.opened_store(store_path)), home=context.home)
+        return dream(context.phase(context.opened_store(store_path)), home=context.home, last=question())
 
     def _is_closed(self, store_path: Path) -> bool:
         from pipeline.consolidation.lease import closed_without_a_look

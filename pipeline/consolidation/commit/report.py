@@ -15,6 +15,7 @@ from pipeline.core.home import Home
 from pipeline.core.zone import minute
 from pipeline.domain.action import DreamAction
 from pipeline.domain.operations import Gate
+from pipeline.text.humanize import count
 
 
 @dataclass(slots=True)
@@ -25,7 +26,8 @@ class DreamReport:
     failed and comes first next time), ``dry`` (nothing was written) or ``failed``. Tokens and dollars are of
     this run's model calls; `estimated` says that the provider did not count the tokens, `by_rules` that there
     was no model to ask, `replies` how they came about if they are not a model's own. `cued` counts the
-    memories that got phrases to be found by; `left_alone` are changed memories that only a person may change,
+    memories that got phrases to be found by, `procedures` the procedures that were proposed;
+    `left_alone` are changed memories that only a person may change,
     and which have no memory near them that a dream may; `nobodys` are those of them of which nobody knows who
     wrote them. `reused` counts the groups whose answer was there
     from an earlier try: a dry run, or a dream that was cut off. `unread` has a line for the files that could
@@ -53,6 +55,7 @@ class DreamReport:
     paths: list[str] = field(default_factory=list)
     by_rules: bool = False
     cued: int = 0
+    procedures: int = 0
     left_alone: list[str] = field(default_factory=list)
     nobodys: list[str] = field(default_factory=list)
     replies: str = ""
@@ -185,6 +188,11 @@ def _costs(report: DreamReport) -> list[str]:
     return [
         f"{report.changed} of {report.memories} memories had changed; {waits} for the next dream.",
         *([f"Phrases to be found by were added to {_memories(report.cued)}."] if report.cued else []),
+        *(
+            [f"{count(report.procedures, 'procedure')} proposed: `reverie inbox`."]
+            if report.procedures
+            else []
+        ),
         f"{report.calls} model call{'' if report.calls == 1 else 's'},"
         f" {report.tokens:,} tokens{about}, ${report.dollars:.4f}{replies}.",
         *(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -22,7 +22,7 @@ from pipeline.core.ids import digest
 from pipeline.domain.memory import MAX_DESCRIPTION, MAX_QUOTE, Evidence
 from pipeline.extraction.screened_candidate import Screened
 from pipeline.hooklib.plain import one_line
-from pipeline.ledger import inbox
+from pipeline.ledger import inbox, secrets
 from pipeline.llm import Message, Request
 from pipeline.llm.lenient_fields import ITEMS, Text, Texts
 from pipeline.llm.prompts import load
@@ -84,7 +84,7 @@ def propose(phase: PhaseContext, snapshot: Snapshot, found: Iterable[Repeated]) 
         if asked == MOST_QUESTIONS:
             break
         asked += 1
-        shown = numbered(sequence)
+        shown = numbered(sequence, secrets.masking(phase.ledger))
         try:
             reply = committed_reply.committed(phase, key, ProcedureReply) or committed_reply.complete(
                 phase, key, _request(phase, shown), ProcedureReply
@@ -194,7 +194,7 @@ def _evidence(command: Command) -> Evidence:
     return Evidence(
         session=command.session,
         uuid=command.uuid,
-        quote=one_line(redact(command.text).text, MAX_QUOTE),
+        quote=one_line(command.text, MAX_QUOTE),
         at=command.at or None,
         speaker="assistant",
     )
@@ -213,7 +213,7 @@ def _unfounded(item: Stated, shown: Mapping[str, Command]) -> str:
     cited = [_id(word) for word in item.commands]
     if not cited or any(word not in shown for word in cited):
         return "no command was cited"
-    texts = [" ".join(redact(shown[word].text).text.split()) for word in cited]
+    texts = [" ".join(shown[word].text.split()) for word in cited]
     for code in _CODE.findall(item.text):
         parts = [re.escape(part) for part in _OPEN.split(" ".join(code.split()))]
         pattern = re.compile(r"\S.*?".join(parts))
@@ -222,10 +222,12 @@ def _unfounded(item: Stated, shown: Mapping[str, Command]) -> str:
     return ""
 
 
-def numbered(sequence: Repeated) -> dict[str, Command]:
-    """Return the commands of the latest occurrences by the ids they are shown with: a1, a2, …, b1, …"""
+def numbered(sequence: Repeated, mask: Callable[[str], str] = str) -> dict[str, Command]:
+    """Return the latest occurrences' commands, without secrets, by the ids they are shown with."""
     return {
-        f"{letter}{number}": command
+        f"{letter}{number}": command._replace(
+            text=mask(redact(command.text).text), asked=mask(redact(command.asked).text)
+        )
         for letter, done in zip(_LETTERS[:_MOST_SHOWN], sequence.occurrences, strict=False)
         for number, command in enumerate(done.commands, start=1)
     }
@@ -246,8 +248,8 @@ def _rendered(shown: Mapping[str, Command]) -> str:
     for key, command in shown.items():
         if key.endswith("1") and key[1:] == "1":
             day = zone.day(command.at, "day unknown")
-            asked = one_line(visible_line(redact(command.asked).text), _ASKED_CHARS)
+            asked = one_line(visible_line(command.asked), _ASKED_CHARS)
             lines += ["", f"{day}, the person had asked: {asked or '(nothing)'}"]
-        text = one_line(visible_line(redact(command.text).text), _COMMAND_CHARS)
+        text = one_line(visible_line(command.text), _COMMAND_CHARS)
         lines.append(f"[{key}] {text}")
     return "\n".join(lines).strip()
