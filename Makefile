@@ -16,7 +16,7 @@ IN_MEMORY = TMPDIR="$$(sh .ci/scratch)"
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-whole check coverage format bench bench-full performance test-realclient picture client versions clean
+.PHONY: help demo test test-whole sweeps check coverage format bench bench-full performance test-realclient picture client versions clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ test: $(VENV)/.installed  ## The tests, of long sweeps a share; without those th
 test-whole: $(VENV)/.installed  ## The same with every case of every sweep
 	$(IN_MEMORY) $(BIN)/$(PYTEST) -m "not realclient"
 
+sweeps: $(VENV)/.installed  ## The rest of each sweep, which make test leaves out
+	$(IN_MEMORY) $(BIN)/$(PYTEST) -m "whole and not realclient"
+
 check: $(VENV)/.installed  ## ruff, and mypy over package, hooks, tests, bench and docs
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -37,7 +40,7 @@ check: $(VENV)/.installed  ## ruff, and mypy over package, hooks, tests, bench a
 
 coverage: $(VENV)/.installed  ## Which lines the tests run, those of the processes they start included
 	rm -f .coverage .coverage.*
-	$(IN_MEMORY) $(BIN)/coverage run -m pytest -n 2 --dist loadgroup -m "not realclient"
+	$(IN_MEMORY) $(BIN)/coverage run -m pytest -n 2 --dist loadgroup -m "not realclient and not whole"
 	$(BIN)/python .ci/combine
 	$(BIN)/coverage report
 
