@@ -95,6 +95,7 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
         "injected": Entry("recall", "injected", "Show what recall put into a session, when and why."),
     },
     "Other programs": {
+        "open": Entry("page", "open_page", "Show memories, dreams, inbox, graph and cost in your browser."),
         "mcp": Entry("mcp", "mcp", "Serve the memories to an MCP client over stdio."),
     },
     "What happened when": {

@@ -150,6 +150,11 @@ class Home:
         return self.path / home_files.SESSION_MEMORY
 
     @property
+    def page(self) -> Path:
+        """Return the private file that leads a browser to the page that runs now."""
+        return self.path / home_files.PAGE
+
+    @property
     def mcp_token(self) -> Path:
         """Return what clients of the server over HTTP have to show."""
         return self.path / home_files.MCP_TOKEN

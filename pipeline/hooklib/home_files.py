@@ -58,6 +58,8 @@ STARTS = "recall/starts"
 """The latest starts of sessions, so that of two hooks for one only the first answers."""
 SESSION_MEMORY = "session-memory"
 
+PAGE = "page.html"
+"""What leads a browser to the page that runs now."""
 MCP_TOKEN = "mcp.token"
 """What clients of the MCP server over HTTP have to show."""
 

@@ -35,7 +35,9 @@ OWNERS = {
     "numpy": {"pipeline/search/vectors/nearest.py"},
     "tomlkit": {"pipeline/install/config_edit.py", "pipeline/install/toml_entry.py"},
     "mcp": {"pipeline/server/http.py"},
-    "uvicorn": {"pipeline/server/http.py"},
+    "uvicorn": {"pipeline/server/http.py", "pipeline/web/serving.py"},
+    "starlette": {"pipeline/server/http.py", "pipeline/web"},
+    "jinja2": {"pipeline/web/rendering.py"},
     "typer": {"pipeline/cli"},
     "rich": {"pipeline/cli/cells.py", "pipeline/cli/progress.py"},
 }

@@ -17,6 +17,7 @@ BOUNDARIES = {
     "pipeline/worker/jobs.py": "a job",
     "pipeline/cli/main.py": "a command",
     "pipeline/server/requests.py": "a request of an MCP client",
+    "pipeline/web/site.py": "a request of the page",
 }
 """Where any exception at all is caught, one handler each; there may be five in the whole project."""
 # A letter in brackets each, so that this file, too, can be searched for what it forbids.

@@ -1,0 +1,12 @@
+"""The pages: address, function, and the methods each takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pipeline.web.pages import memories
+from pipeline.web.visit import PageFunction
+
+GET = ("GET",)
+POST = ("POST",)
+PAGES: Sequence[tuple[str, PageFunction, Sequence[str]]] = (*memories.PAGES,)

@@ -1,0 +1,50 @@
+"""Templates: every text is escaped, whatever it is; a mark that a template wants is its own.
+
+`Page` values are what a template gets; filters say days, counts and money as the commands do.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pipeline.core import zone
+from pipeline.core.errors import InputError
+from pipeline.text.humanize import count
+
+try:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+except ModuleNotFoundError as error:
+    raise InputError(
+        f"the page needs a package that is not installed: {error.name}", fix="`pip install 'reverie[web]'`."
+    ) from error
+
+FOLDER = Path(__file__).parent
+TEMPLATES = FOLDER / "templates"
+STATIC = FOLDER / "static"
+
+
+@cache
+def environment() -> Environment:
+    """Return the templates; a name that nobody gave is an error, and nothing is trusted as HTML."""
+    made = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    made.filters |= {"day": zone.day, "minute": zone.minute, "count": count, "dollars": dollars}
+    return made
+
+
+def render(template: str, **values: Any) -> str:
+    """Return `template` with `values`."""
+    return environment().get_template(template).render(**values)
+
+
+def dollars(amount: float) -> str:
+    """Return an amount with as many digits as tell something: ``$1.20``, ``$0.0013``."""
+    return f"${amount:.2f}" if amount >= 1 or not amount else f"${amount:.4f}"

@@ -1,0 +1,90 @@
+"""The server on loopback: a free port, a new token each time, and an end when nobody asks any more."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import socket
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from pipeline.core.errors import InputError
+
+try:
+    import uvicorn
+except ModuleNotFoundError as error:
+    raise InputError(
+        f"the page needs a package that is not installed: {error.name}", fix="`pip install 'reverie[web]'`."
+    ) from error
+
+from pipeline.web.gate import Gate
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+HOST = "127.0.0.1"
+_LOOK_SECONDS = 1.0
+_MOST_AT_ONCE = 500
+
+
+class Watched:
+    """An app that notes when it was asked last, and how much is under way."""
+
+    def __init__(self, app: ASGIApp, now: Callable[[], float] = time.monotonic) -> None:
+        self._app = app
+        self._now = now
+        self._under_way = 0
+        self._last = now()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        self._under_way += scope["type"] == "http"
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._under_way -= scope["type"] == "http"
+            self._last = self._now()
+
+    def idle_for(self) -> float:
+        """Return for how many seconds nobody has asked; 0 while a request is under way."""
+        return 0.0 if self._under_way else self._now() - self._last
+
+
+def serve(
+    app: ASGIApp, *, port: int = 0, idle_seconds: float, ready: Callable[[str], object], token: str = ""
+) -> None:
+    """Serve `app` until nobody has asked for `idle_seconds`; `ready` is given the address.
+
+    Raises InputError where the port can't be had.
+    """
+    token = token or secrets.token_urlsafe(24)
+    with socket.socket() as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((HOST, port))
+        except (OSError, OverflowError) as error:
+            raise InputError(f"port {port} can't be had: {error}", fix="Choose another --port.") from error
+        listening.listen(_MOST_AT_ONCE)
+        port = listening.getsockname()[1]
+        watched = Watched(app)
+        config = uvicorn.Config(
+            Gate(watched, token, port),
+            log_level="error",
+            access_log=False,  # It would write the token down.
+            server_header=False,
+            timeout_graceful_shutdown=1,
+            lifespan="off",
+        )
+        ready(f"http://{HOST}:{port}/{token}/")
+        asyncio.run(_until_idle(uvicorn.Server(config), listening, watched, idle_seconds))
+
+
+async def _until_idle(
+    server: uvicorn.Server, listening: socket.socket, watched: Watched, idle_seconds: float
+) -> None:
+    serving = asyncio.create_task(server.serve(sockets=[listening]))
+    while not serving.done():
+        await asyncio.wait({serving}, timeout=min(_LOOK_SECONDS, idle_seconds))
+        server.should_exit |= watched.idle_for() >= idle_seconds
+    await serving

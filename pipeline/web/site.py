@@ -1,0 +1,109 @@
+"""All addresses of the page, and the one catch-all boundary around each request."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qs
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from pipeline.core.errors import InputError, ReverieError, UsageError, cause
+from pipeline.web.pages import PAGES
+from pipeline.web.rendering import STATIC, render
+from pipeline.web.visit import MOST_FORM, PageFunction, Setting, Visit
+
+LOG = logging.getLogger("reverie.web")
+_FILES = {
+    "style.css": "text/css",
+    "page.js": "text/javascript",
+    "graph.js": "text/javascript",
+    "icon.svg": "image/svg+xml",
+}
+"""The files a page may ask for, and no others: no path comes from an address."""
+
+
+def site(setting: Setting) -> Starlette:
+    """Return the whole page as an app."""
+    routes = [Route("/static/{name}", _static, methods=["GET"])]
+    for path, page, methods in PAGES:
+        routes.append(Route(f"/{path}", _endpoint(page, setting), methods=list(methods)))
+    return Starlette(
+        routes=routes,
+        exception_handlers={HTTPException: _no_such_page},
+    )
+
+
+def _endpoint(page: PageFunction, setting: Setting) -> Any:
+    async def answer(request: Request) -> Response:
+        try:
+            form = await _form_of(request)
+        except ClientDisconnect:
+            return PlainTextResponse("", status_code=400)
+        except ReverieError as error:
+            return _failure(request, error, 413)
+        return await run_in_threadpool(_answered, page, request, setting, form)
+
+    return answer
+
+
+def _answered(
+    page: PageFunction, request: Request, setting: Setting, form: Mapping[str, list[str]]
+) -> Response:
+    """Return what `page` answers; the boundary at which any error becomes one readable page."""
+    try:
+        visit = Visit(request, setting, form)
+        if visit.changes and not visit.is_proved:
+            raise InputError(
+                "this form is not of the page as it runs now",
+                fix="Go back, load the page again, and send it anew.",
+            )
+        return page(visit)
+    except ReverieError as error:
+        return _failure(request, error, 400 if isinstance(error, UsageError | InputError) else 500)
+    except OSError as error:
+        return _failure(request, ReverieError(cause(error), fix="`reverie doctor` looks at the rest."), 500)
+    except Exception as error:
+        LOG.exception("a page failed: %s", request.url.path.rpartition("/")[2])
+        fix = "This is a fault in Reverie; the log has where."
+        return _failure(request, ReverieError(str(error) or "something that nobody foresaw", fix=fix), 500)
+
+
+def _failure(request: Request, error: ReverieError, status: int) -> Response:
+    file, root = str(error.file or ""), request.scope["root_path"]
+    text = render(
+        "error.html", title="That did not work", message=str(error), file=file, fix=error.fix, root=root
+    )
+    return Response(text, status_code=status, media_type="text/html")
+
+
+async def _form_of(request: Request) -> dict[str, list[str]]:
+    """Return the form that was sent, by name. Raises InputError for one that is too long or no form."""
+    if request.method != "POST":
+        return {}
+    if request.headers.get("content-type", "").partition(";")[0] != "application/x-www-form-urlencoded":
+        raise InputError("that is no form of this page", fix="Go back, and send the form again.")
+    body = b""
+    async for piece in request.stream():
+        body += piece
+        if len(body) > MOST_FORM:
+            raise InputError("that is too long", fix=f"Send at most {MOST_FORM:,} characters.")
+    return parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=5_000)
+
+
+async def _static(request: Request) -> Response:
+    name = request.path_params["name"]
+    if name not in _FILES:
+        raise HTTPException(404)
+    return FileResponse(STATIC / name, media_type=_FILES[name], headers={"cache-control": "no-cache"})
+
+
+async def _no_such_page(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    return _failure(request, InputError("there is no such page", fix="Take a link of the page."), status)
