@@ -18,6 +18,7 @@ from pipeline.core.errors import DocumentError, InputError, ReverieError, StoreE
 from pipeline.core.ids import digest, new_id
 from pipeline.hooklib.plain import whole_lines
 from pipeline.ledger import dreams
+from pipeline.ledger.inbox import CITED
 from pipeline.recall.prepared import hook_state
 from pipeline.revision import Door
 from pipeline.store import (
@@ -39,6 +40,7 @@ from pipeline.text.humanize import count
 
 _MOST_NAMES = 3
 _BY = {"extraction": "extraction", "dream": "dream", "promoted": "dream", "inbox": "you, inbox"}
+_BY |= {CITED: "the second reader"}
 _BY |= {"remember": "Claude, by tool", "drop": "Claude, by tool", "join": "Claude, by tool"}
 """Who made a change, by the first word of its reason; else it was a person."""
 _ADOPTED = "adopted"
