@@ -50,7 +50,7 @@ def note(ledger: Ledger, store: str, memory: Memory, *, run_id: str, now: dateti
         "name": memory.name,
         "type": memory.type,
         "statement": memory.whole_text.strip(),
-        "text": _told(memory),
+        "text": _words_of(memory),
         "sources": [source.as_values() for source in memory.sources],
     }
     text = json.dumps(payload, ensure_ascii=False)
@@ -158,14 +158,14 @@ def _candidate(screen: Screen, memory: Memory) -> Candidate:
     )
 
 
-def _told(memory: Memory) -> str:
+def _words_of(memory: Memory) -> str:
     """Return all that `memory` says in words: what a person would stand behind."""
     return "\n".join((memory.title, memory.description, memory.whole_text))
 
 
 def _stands(document: Document, item: InboxItem) -> bool:
     """Whether the memory is still what the model wrote, and its word."""
-    return document.memory.origin == WRITTEN and _told(document.memory) == item.payload.get("text")
+    return document.memory.origin == WRITTEN and _words_of(document.memory) == item.payload.get("text")
 
 
 def _leave(phase: PhaseContext, item: InboxItem, reason: str) -> None:

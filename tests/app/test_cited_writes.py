@@ -74,7 +74,7 @@ def test_it_is_theirs_once_the_second_reader_has_said_so(app):
     assert waits(app) == ["cited"]
     shown = by_worker(app)
     assert origin(app, name) == "user-stated" and waits(app) == []
-    assert [(entry.by, entry.what.split()[0]) for entry in history(app)][0][0] == "the second reader"
+    assert next((entry.by, entry.what.split()[0]) for entry in history(app))[0] == "the second reader"
     (page,) = shown
     assert page.startswith(f"## c1 (new; feedback)\nstatement: {TURNED}\n")
     assert f"PERSON: {TYPED}" in page and "ASSISTANT: What about the queue?" in page
