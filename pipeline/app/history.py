@@ -12,6 +12,7 @@ from pipeline.app import forgetting, inbox, retired, scopes
 from pipeline.app.application import App
 from pipeline.app.changes import MemoryChange, memory_changes
 from pipeline.app.forgetting import Words
+from pipeline.app.retried import retried
 from pipeline.app.scopes import Scope, scope_of
 from pipeline.consolidation import vetoes
 from pipeline.core.errors import DocumentError, InputError, ReverieError, StoreError
@@ -234,6 +235,7 @@ def undo(app: App, run: str) -> Undone:
     return undone
 
 
+@retried
 def restore(app: App, name: str) -> str:
     """Bring one memory back from the archive, byte for byte, and return its path.
 

@@ -20,6 +20,7 @@ from pipeline.app import retired, scopes
 from pipeline.app.application import App
 from pipeline.app.memories import guessed_type, name_of, title_of
 from pipeline.app.retired import FORGOTTEN
+from pipeline.app.retried import retried
 from pipeline.app.writing import NewMemory, store_memory
 from pipeline.core import paths
 from pipeline.core.clock import latest
@@ -108,6 +109,7 @@ def remember(app: App, wish: Wish) -> Memory:
     return made.memory
 
 
+@retried
 def forget(asked: App, name: str, quote: str = "") -> tuple[str, App]:
     """Move the memory `name` to the archive; return its name, and the scope it was in.
 

@@ -16,6 +16,7 @@ from unicodedata import normalize
 from pipeline.app import retired, scopes
 from pipeline.app.application import App
 from pipeline.app.keepable import require_fit
+from pipeline.app.retried import retried
 from pipeline.core.atomic import write_atomic
 from pipeline.core.clock import parse_time
 from pipeline.core.errors import ConflictError, InputError, KeptAsItIsError, UsageError
@@ -164,6 +165,7 @@ def store_memory(app: App, store: Store, new: NewMemory) -> Written:
     return Written(replace(planned.memory, path=planned.path), "created", change_id)
 
 
+@retried
 def update_memory(app: App, store: Store, ref: str, change: Change) -> Written:
     """Change what `change` names of the memory `ref`, and nothing else of its file.
 
