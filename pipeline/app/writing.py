@@ -146,6 +146,7 @@ def store_memory(app: App, store: Store, new: NewMemory) -> Written:
             raise InputError(
                 f"there is a memory {known.name} already",
                 fix=f"See `reverie show {known.name}`; choose --name.",
+                by_tool=f"Get {known.name} first; what is another fact gets another title.",
             )
         door = Door(store, now=app.clock.now(), approved=new.is_decided)
         planned = door.create(memory)
@@ -368,6 +369,7 @@ def _require_news(app: App, snapshot: Snapshot, memory: Memory) -> None:
             f"the memory {double.name} says this already{where}",
             file=double.path,
             fix=f"See `reverie show {double.name}`; --force writes it a second time.",
+            by_tool="Leave it as it is, or say what is new.",
         )
 
 
