@@ -13,17 +13,17 @@ from pipeline.store import Store
 _TRIES = 10
 """Each that is lost was won by somebody else, so that as many as that may write at the same moment."""
 P = ParamSpec("P")
-Result = TypeVar("Result")
+Gives = TypeVar("Gives")
 
 
-def retried(action: Callable[P, Result]) -> Callable[P, Result]:
+def retried(action: Callable[P, Gives]) -> Callable[P, Gives]:
     """Return `action`, a use case that reads before it writes, done again where a file changed in between.
 
     Not for what rests on a text that somebody was shown: that would undo what came meanwhile.
     """
 
     @wraps(action)
-    def done(*given: P.args, **named: P.kwargs) -> Result:
+    def done(*given: P.args, **named: P.kwargs) -> Gives:
         for _ in range(_TRIES - 1):
             with suppress(ConflictError):
                 return action(*given, **named)

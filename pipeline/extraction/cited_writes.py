@@ -25,11 +25,11 @@ from pipeline.domain.sentences import folded
 from pipeline.extraction.known_memories import nearest
 from pipeline.extraction.render import Rendering, words_of
 from pipeline.extraction.schema import Candidate, Cited
-from pipeline.extraction.screen import AROUND, Case, Rejected, Screen
+from pipeline.extraction.screen import AROUND, LENGTH, Case, Rejected, Screen
 from pipeline.extraction.second_page import LEGEND, Page
 from pipeline.extraction.second_reader import NEAREST, UNCLEAR, ask, heard_as
 from pipeline.ledger import Ledger, dialogue, utterances
-from pipeline.ledger.inbox import CITED, InboxItem, add_inbox, amend_inbox, decide_inbox
+from pipeline.ledger.inbox import AGAIN, CITED, InboxItem, add_inbox, amend_inbox, decide_inbox
 from pipeline.revision import Door
 from pipeline.store import Document
 from pipeline.text.quotes import quoted_in
@@ -58,8 +58,8 @@ def note(ledger: Ledger, store: str, memory: Memory, *, run_id: str, now: dateti
 
 
 def is_unread(item: InboxItem) -> bool:
-    """Whether the second reader has still to be asked about `item`."""
-    return item.kind == CITED and _READ not in item.payload
+    """Whether the second reader has still to be asked about `item`; not where a person decided once."""
+    return item.kind == CITED and not {_READ, AGAIN} & item.payload.keys()
 
 
 def confirmed(document: Document, item: InboxItem, door: Door, origin: Origin) -> Flaw | None:
@@ -80,13 +80,14 @@ def read_again(phase: PhaseContext, item: InboxItem) -> bool:
         _close(phase, item, "rejected")
         return False
     screen = _lines(phase, document.memory)
-    case = screen.examine("c1", _candidate(screen, document.memory)) if screen else GONE
-    if isinstance(case, str):
-        _leave(phase, item, case)
+    if screen is None:
+        _leave(phase, item, GONE)
         return False
+    case = screen.examine("c1", _candidate(screen, document.memory))
     ruling = case if isinstance(case, Rejected) else _asked(phase, item, screen, case, document)
     if isinstance(ruling, Rejected):
-        if ruling.to_inbox:
+        # What is too long for a fact nobody read: it is no less theirs for that.
+        if ruling.to_inbox or ruling.check == LENGTH:
             _leave(phase, item, ruling.reason)
         else:
             _close(phase, item, "rejected")

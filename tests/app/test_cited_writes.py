@@ -134,6 +134,14 @@ def test_a_yes_makes_it_theirs_and_a_no_leaves_it_as_it_is(app):
     undo(app, whole_id(app.open_store(), history(app)[0].short))
     assert origin(app, first) == "assistant-written" and waits(app) == ["cited"]
     assert not app.open_store().forgotten().names
+    # They took their own yes back: nobody gives it in their stead.
+    assert by_worker(app) == [] and waits(app) == ["cited"]
+
+
+def test_what_is_too_long_to_be_read_waits_for_the_person(app):
+    name = written(app, text=f"{TURNED} " + "Move the job of the payment queue. " * 70, most=5_000)
+    assert by_worker(app) == [] and origin(app, name) == "assistant-written"
+    assert ["too long" in row["reason"] for row in inbox.waiting(app)] == [True]
 
 
 def test_a_memory_that_changed_meanwhile_is_nobodys_but_its_writers(app):
