@@ -166,6 +166,7 @@ class App:
             raise InputError(
                 "there is no memory folder here yet",
                 file=str(self.store_path),
+                by_tool="The first memory makes it.",
                 fix="The first memory makes it. Is this the project's directory? Else name it with --store."
                 + self.known_stores(),
             )

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from pipeline.app import retired
 from pipeline.app.application import App
+from pipeline.app.retried import retried
 from pipeline.core.clock import parse_time
 from pipeline.core.errors import InputError, UsageError
 from pipeline.core.ids import new_id
@@ -103,6 +104,7 @@ class StatsView:
     by_relation: dict[str, int]
 
 
+@retried
 def relate(
     app: App,
     store: Store,
@@ -160,6 +162,7 @@ def relate(
     return _view(found, new=known is None)
 
 
+@retried
 def unrelate(app: App, store: Store, edge_id: str) -> EdgeView:
     """Take the edge of that id, or its start, away at both ends; its text is kept in the archive."""
     app.require_settings()

@@ -12,12 +12,14 @@ from pipeline.app import forgetting, inbox, retired, scopes
 from pipeline.app.application import App
 from pipeline.app.changes import MemoryChange, memory_changes
 from pipeline.app.forgetting import Words
+from pipeline.app.retried import retried
 from pipeline.app.scopes import Scope, scope_of
 from pipeline.consolidation import vetoes
 from pipeline.core.errors import DocumentError, InputError, ReverieError, StoreError
 from pipeline.core.ids import digest, new_id
 from pipeline.hooklib.plain import whole_lines
 from pipeline.ledger import dreams
+from pipeline.ledger.inbox import CITED
 from pipeline.recall.prepared import hook_state
 from pipeline.revision import Door
 from pipeline.store import (
@@ -39,6 +41,7 @@ from pipeline.text.humanize import count
 
 _MOST_NAMES = 3
 _BY = {"extraction": "extraction", "dream": "dream", "promoted": "dream", "inbox": "you, inbox"}
+_BY |= {CITED: "the second reader"}
 _BY |= {"remember": "Claude, by tool", "drop": "Claude, by tool", "join": "Claude, by tool"}
 """Who made a change, by the first word of its reason; else it was a person."""
 _ADOPTED = "adopted"
@@ -232,6 +235,7 @@ def undo(app: App, run: str) -> Undone:
     return undone
 
 
+@retried
 def restore(app: App, name: str) -> str:
     """Bring one memory back from the archive, byte for byte, and return its path.
 

@@ -40,4 +40,5 @@ def require_keepable(text: str, *, sure: bool, parts: Sequence[str] = ()) -> Non
         raise InputError(
             f"the text {reads}",
             fix="Memories state facts; they grant nothing. --force keeps it all the same.",
+            by_tool="Memories state facts; they grant nothing. Say what is so, or let the person write it.",
         )

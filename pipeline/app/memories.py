@@ -10,6 +10,7 @@ from pipeline.app import retired
 from pipeline.app.application import App
 from pipeline.app.keepable import require_keepable
 from pipeline.app.retired import FORGOTTEN
+from pipeline.app.retried import retried
 from pipeline.app.writing import NewMemory, store_memory
 from pipeline.core.errors import InputError, UsageError
 from pipeline.core.ids import new_id
@@ -69,6 +70,7 @@ def guessed_type(statement: str, *, everywhere: bool) -> str:
     return _EVERYWHERE if everywhere and kind == _PROJECT else kind
 
 
+@retried
 def forget(app: App, name: str) -> str:
     """Move a memory to the archive, where the words it rests on leave it; returns the memory's name."""
     app.require_settings()

@@ -3,7 +3,9 @@
 What it writes is *assistant-written*: no person stands behind it, it may be of no type that only a person's
 words can support, and it changes nothing that a person wrote, edited or pinned. Where the model cites what
 the person typed, the quote must stand in the dialogue of this very project that the ledger holds, and what is
-written may name nothing that the person did not.
+written may name nothing that the person did not. Then it may be of any type and for all projects, with the
+quote as its source; theirs it is once the second reader says that their words bear it out
+(`extraction.cited_writes`), or they themselves say so in the inbox.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from pipeline.app import retired, scopes
 from pipeline.app.application import App
 from pipeline.app.memories import guessed_type, name_of, title_of
 from pipeline.app.retired import FORGOTTEN
+from pipeline.app.retried import retried
 from pipeline.app.writing import NewMemory, store_memory
 from pipeline.core import paths
 from pipeline.core.clock import latest
@@ -25,8 +28,10 @@ from pipeline.core.errors import InputError, UnreadableError
 from pipeline.core.ids import new_id
 from pipeline.domain.body import Body
 from pipeline.domain.memory import HUMAN_ONLY, MAX_QUOTE, TYPES, Evidence, Memory
+from pipeline.extraction.cited_writes import note
 from pipeline.ledger import Ledger, utterances
 from pipeline.ledger.utterances import EntryRow
+from pipeline.recall.prepared import hook_state
 from pipeline.revision import Door
 from pipeline.safety.invisible import visible
 from pipeline.text import bearing
@@ -86,7 +91,7 @@ def remember(app: App, wish: Wish) -> Memory:
         tags=wish.tags,
         importance=wish.importance,
         confidence=wish.confidence,
-        origin="user-stated" if cited else "assistant-written",
+        origin="assistant-written",
         sources=(cited.evidence,) if cited else (),
         steps=wish.steps,
         preconditions=wish.preconditions,
@@ -94,9 +99,17 @@ def remember(app: App, wish: Wish) -> Memory:
         episode=wish.episode,
         by_person=False,
     )
-    return store_memory(app, app.open_store(create=not app.is_team), new).memory
+    store = app.open_store(create=not app.is_team)
+    made = store_memory(app, store, new)
+    if cited is not None:
+        with app.ledger() as ledger:
+            now = app.clock.now()
+            note(ledger, str(store.path), made.memory, run_id=made.change_id, now=now)
+            hook_state.refresh(ledger, app.home, app.settings, app.clock)
+    return made.memory
 
 
+@retried
 def forget(asked: App, name: str, quote: str = "") -> tuple[str, App]:
     """Move the memory `name` to the archive; return its name, and the scope it was in.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pipeline.app import retired
 from pipeline.app.adopted_files import confirmed
 from pipeline.app.application import App
+from pipeline.app.retried import retried
 from pipeline.core.errors import InputError
 from pipeline.core.ids import new_id
 from pipeline.domain.memory import Memory
@@ -13,6 +14,7 @@ from pipeline.revision import Door
 from pipeline.store import Move
 
 
+@retried
 def pin(app: App, name: str, *, pinned: bool) -> Memory:
     """Pin or unpin the memory `name` means and return it as it then is; InputError to pin a team's.
 

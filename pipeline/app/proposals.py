@@ -18,11 +18,12 @@ from pipeline.core.zone import minute
 from pipeline.domain.body import Body
 from pipeline.domain.memory import MAX_DESCRIPTION, Memory
 from pipeline.domain.sentences import Sentence, sentences
+from pipeline.extraction import cited_writes
 from pipeline.extraction.screen import MAX_PART
 from pipeline.extraction.screened_candidate import Screened
 from pipeline.extraction.write import accept as accept_candidate
 from pipeline.hooklib.plain import one_line
-from pipeline.ledger.inbox import InboxItem
+from pipeline.ledger.inbox import CITED, InboxItem
 from pipeline.revision import Door
 from pipeline.store import Applied, Document, FileDiff, Move, Operation, Put, Restore, Retire, Snapshot, Store
 from pipeline.store.files.layout import bytes_at
@@ -104,6 +105,8 @@ def planned_by(app: App, store: Store, found: InboxItem, *, seen: bool = False) 
         )
     if found.kind == "retire":
         flaw = _retired(door, snapshot, found)
+    elif found.kind == CITED:
+        flaw = cited_writes.confirmed(_named(snapshot, found), found, door, "user-confirmed")
     else:
         flaw = _accepted(app, door, snapshot, found, seen=seen)
     if flaw is not None:
@@ -256,10 +259,15 @@ def _dreamt(app: App, store: Store, found: InboxItem) -> Planned:
     return Planned(app, found, planned.door, planned.promoted)
 
 
-def _retired(door: Door, snapshot: Snapshot, found: InboxItem) -> Flaw | None:
+def _named(snapshot: Snapshot, found: InboxItem) -> Document:
     target = snapshot.by_name(found.payload["name"])
     if target is None:
         raise StoreError("the memory is gone", fix=f"`reverie inbox reject {found.id}`.")
+    return target
+
+
+def _retired(door: Door, snapshot: Snapshot, found: InboxItem) -> Flaw | None:
+    target = _named(snapshot, found)
     for edit in door.store.hand_edits():
         later = edit.at is not None and edit.at.timestamp() > found.created_at
         if edit.path == target.path and edit.found_by is None and later:
@@ -299,6 +307,8 @@ def brief(row: dict[str, Any]) -> str:
         text = " ".join([*replaced, str(payload.get("statement") or "")]) or str(payload.get("body") or "")
         return " ".join(text.split()) or " ".join(str(payload.get("body") or "").split())
     operation = payload.get("operation") or {}
+    if row["kind"] == CITED:
+        return " ".join(str(payload["statement"]).split())
     return " ".join(str(payload.get("reason") or operation.get("reason") or "").split())
 
 

@@ -7,9 +7,11 @@ a moment ago.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -20,7 +22,7 @@ from pipeline.context import known_stores, open_store
 from pipeline.core.clock import iso
 from pipeline.core.errors import ConfigError, EmbeddingError, InputError, SpendError
 from pipeline.core.home import Home
-from pipeline.hooklib.asleep import DORMANT, hidden_in
+from pipeline.hooklib.asleep import ARCHIVED, DORMANT, hidden_in
 from pipeline.hooklib.plain import clipped, lines_of
 from pipeline.ledger import calls
 from pipeline.safety.invisible import visible
@@ -119,13 +121,14 @@ def search(
 
     A query of stop words and single letters, such as `R` or `WHO`, is looked for as it is written.
     Looked at are the store here, its team's and the user-scope one, and every known store if
-    `everywhere`; retired and dormant ones only when asked for, and `problems` tells how many of the latter
-    there are. What the project here and all projects both say is said
-    once, as the project's. Raises InputError when `query` is empty or there is no store, and SearchError.
+    `everywhere`; retired and dormant ones only when asked for, and `problems` tells how many sleep. What the
+    project here and all projects both say is said once, as the project's. Raises InputError when `query` is
+    empty or there is no store, and SearchError.
     """
     query = visible(query)
     if not terms(query):
-        return _literal(app, query, limit=limit, everywhere=everywhere, retired=retired, dormant=dormant)
+        look = partial(_literal, app, query, problems, limit=limit, everywhere=everywhere)
+        return look(retired=retired, dormant=dormant)
     stores = list(_stores(app, everywhere))
     with ExitStack() as stack:
         shelves = [
@@ -136,7 +139,7 @@ def search(
         for shelf in shelves:
             shelf.hidden = {} if shelf.folder else hidden_in(str(shelf.store.root), dormant=dormant)
         if problems is not None:
-            problems += _asleep(shelves)
+            problems += _asleep(shelf.hidden.get(row.path) for shelf in shelves for row, _ in shelf.rows)
         found = [
             (row, rank, shelf)
             for shelf in shelves
@@ -231,16 +234,25 @@ def _tied(shelves: Sequence[_Shelf], seeds: Sequence[Hit], known: Sequence[Hit],
     return listed
 
 
-def _asleep(shelves: Sequence[_Shelf]) -> list[str]:
-    """Return a line about dormant memories that hold words of the question, none where there are none."""
-    rows = [shelf.hidden.get(row.path) for shelf in shelves for row, _ in shelf.rows]
-    number = rows.count(DORMANT)
-    more = "dormant memory has" if number == 1 else "dormant memories have"
-    return [f"{number} {more} such words, too: --dormant shows them."] if number else []
+def _asleep(bands: Iterable[str | None]) -> list[str]:
+    """Return a line about hits that are left out, each with its band; none where there are none."""
+    number = Counter(bands)
+    parts = []
+    for band, how in ((DORMANT, "--dormant shows them"), (ARCHIVED, "`reverie list` names them")):
+        if count := number[band]:
+            parts.append(f"{count} more {'is' if count == 1 else 'are'} {band}: {how}")
+    return [f"{'; '.join(parts)}."] if parts else []
 
 
 def _literal(
-    app: App, query: str, *, limit: int, everywhere: bool, retired: bool, dormant: bool
+    app: App,
+    query: str,
+    problems: list[str] | None,
+    *,
+    limit: int,
+    everywhere: bool,
+    retired: bool,
+    dormant: bool,
 ) -> list[Hit]:
     """Return the memories in which `query` stands as it is, no letter or digit beside it.
 
@@ -252,17 +264,21 @@ def _literal(
     exact = any(char.isupper() for char in wanted)
     pattern = re.compile(rf"(?<!\w){re.escape(wanted)}(?!\w)", 0 if exact else re.IGNORECASE)
     hits: list[Hit] = []
+    left: list[str] = []
     stores = list(_stores(app, everywhere))
     for store in stores:
         hidden = hidden_in(str(store.root), dormant=dormant)
-        live = [document for document in store.scan().documents if document.path not in hidden]
-        documents = [(document, is_retired(document.front)) for document in live]
+        documents = [(document, is_retired(document.front)) for document in store.scan().documents]
         documents += [(document, True) for document in scan_archive(store.root).documents] if retired else []
         for document, gone in documents:
             memory = document.memory
             lines = [" ".join(line.split()) for line in lines_of(memory.body) if pattern.search(line)]
             fields = (memory.name, memory.title, memory.description, *memory.tags)
-            if (retired or not gone) and (lines or any(map(pattern.search, fields))):
+            if not (retired or not gone) or not (lines or any(map(pattern.search, fields))):
+                continue
+            if document.path in hidden:
+                left.append(hidden[document.path])
+            else:
                 moment = said_at(memory)
                 snippet = clipped((lines or [memory.description])[0], SNIPPET)
                 hits.append(
@@ -278,6 +294,8 @@ def _literal(
                         gone,
                     )
                 )
+    if problems is not None:
+        problems += _asleep(left)
     return sorted(_once(app, stores, hits), key=lambda hit: (hit.store, hit.path))[:limit]
 
 

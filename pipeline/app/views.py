@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from pipeline.app import diary, retired
 from pipeline.app.application import App
 from pipeline.app.keepable import require_keepable
+from pipeline.app.retried import retried
 from pipeline.consolidation import reflection as reflections
 from pipeline.core.errors import InputError, UsageError
 from pipeline.core.ids import new_id
@@ -66,6 +67,7 @@ def reflection(app: App, store: Store) -> Page:
     return _page(store, reflection_page.FILE, wrote)
 
 
+@retried
 def add_episode(
     app: App,
     store: Store,

@@ -16,6 +16,7 @@ from unicodedata import normalize
 from pipeline.app import retired, scopes
 from pipeline.app.application import App
 from pipeline.app.keepable import require_fit
+from pipeline.app.retried import retried
 from pipeline.core.atomic import write_atomic
 from pipeline.core.clock import parse_time
 from pipeline.core.errors import ConflictError, InputError, KeptAsItIsError, UsageError
@@ -144,6 +145,7 @@ def store_memory(app: App, store: Store, new: NewMemory) -> Written:
             raise InputError(
                 f"there is a memory {known.name} already",
                 fix=f"See `reverie show {known.name}`; choose --name.",
+                by_tool=f"Get {known.name} first; what is another fact gets another title.",
             )
         door = Door(store, now=app.clock.now(), approved=new.is_decided)
         planned = door.create(memory)
@@ -163,6 +165,7 @@ def store_memory(app: App, store: Store, new: NewMemory) -> Written:
     return Written(replace(planned.memory, path=planned.path), "created", change_id)
 
 
+@retried
 def update_memory(app: App, store: Store, ref: str, change: Change) -> Written:
     """Change what `change` names of the memory `ref`, and nothing else of its file.
 
@@ -365,6 +368,7 @@ def _require_news(app: App, snapshot: Snapshot, memory: Memory) -> None:
             f"the memory {double.name} says this already{where}",
             file=double.path,
             fix=f"See `reverie show {double.name}`; --force writes it a second time.",
+            by_tool="Leave it as it is, or say what is new.",
         )
 
 

@@ -49,6 +49,12 @@ def register(names: Sequence[str], *, dry_run: bool, yes: bool, tell: Callable[[
             output.talk("nothing was changed")
 
 
+def require_fit(wanted: bool | None) -> None:
+    """Raise InputError where the server is `wanted` and can't be registered: before anything is changed."""
+    if wanted and not claude_settings.wiring(paths.project_root(Path.cwd())).plugin:
+        _edit(clients.named(CLAUDE_CODE))
+
+
 def offer(wanted: bool | None, *, dry_run: bool, yes: bool, tell: Callable[[str], None]) -> None:
     """Register the server with Claude Code if it is `wanted`; where nobody said (None), ask in a terminal.
 

@@ -18,6 +18,7 @@ from pipeline.cli.listings import LimitOption
 from pipeline.cli.options import GraphOption, JsonOption, StoreOption, UserOption
 from pipeline.core.errors import ReverieError, UsageError
 from pipeline.core.tools import edit_text
+from pipeline.ledger.inbox import CITED
 
 inbox = typer.Typer(context_settings=HELP_OPTIONS)
 
@@ -272,11 +273,17 @@ def _flat(row: dict[str, Any]) -> dict[str, object]:
     labels = _LABELS if row["kind"] in WITH_TEXT else {**_LABELS, **_TEXTS}
     return {
         "kind": row["kind"].removeprefix("dream:"),
-        "proposed by": "a dream" if row["kind"].startswith("dream:") else "what was said in a session",
+        "proposed by": _proposer(row["kind"]),
         "name": row["name"],
         "why it waits": row["reason"],
         **{label: _words(shown[key]) for key, label in labels.items() if shown.get(key)},
     }
+
+
+def _proposer(kind: str) -> str:
+    if kind == CITED:
+        return "Claude, by tool"
+    return "a dream" if kind.startswith("dream:") else "what was said in a session"
 
 
 def _words(value: object) -> object:

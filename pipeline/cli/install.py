@@ -61,6 +61,7 @@ def init(
     if client:
         clients.register(client, dry_run=dry_run, yes=yes, tell=tell)
         return
+    clients.require_fit(mcp)
     facts = _Facts(app, as_json=as_json)
     if status_line or not first_run.wired(paths.project_root(Path.cwd())):
         file = claude_settings.user_file()

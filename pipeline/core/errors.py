@@ -40,7 +40,8 @@
         ├── CassetteError      a replay has no answer for this request, or one was left unplayed
         └── LiveCallError      a real call was tried where the switch forbids it
 
-Each carries ``fix``, one sentence a person can act on, and where it applies ``file`` and ``line``.
+Each carries ``fix``, one sentence a person can act on, and where it applies ``file`` and ``line``, and
+``by_tool``, what a model does that met it through a tool and has none of the options of commands.
 ``outcome`` on a ModelError is the word the ledger keeps for that call, and ``sent`` is False where nothing
 can have left this machine: such a call costs nothing and counts towards no cap.
 """
@@ -64,10 +65,17 @@ class ReverieError(Exception):
     """Something Reverie can name went wrong."""
 
     def __init__(
-        self, message: str = "", *, fix: str = "", file: str | None = None, line: int | None = None
+        self,
+        message: str = "",
+        *,
+        fix: str = "",
+        by_tool: str = "",
+        file: str | None = None,
+        line: int | None = None,
     ) -> None:
         super().__init__(message or (type(self).__doc__ or "").strip())
         self.fix = fix
+        self.by_tool = by_tool
         self.file = file
         self.line = line
 

@@ -135,7 +135,8 @@ def bring_in(phase: PhaseContext, span: Span, answer: Answer, checkpoint: Checkp
 def _waiting(phase: PhaseContext) -> list[inbox.InboxItem]:
     """Return what waits for a person about the memories of this store and of the user scope."""
     stores = (phase.store_key, str(Home(phase.home).user_store))
-    return [item for store in dict.fromkeys(stores) for item in inbox.list_inbox(phase.ledger, store)]
+    waiting = [item for store in dict.fromkeys(stores) for item in inbox.list_inbox(phase.ledger, store)]
+    return [item for item in waiting if item.kind != inbox.CITED]  # Those memories are there.
 
 
 def _word(planned: ExtractionPlan) -> str:

@@ -46,6 +46,8 @@ AROUND = 2
 """Lines on either side of a cited one that count as its surroundings."""
 MOST_UNCITED = 12
 """Lines of a person that a withdrawal without a quote is judged by."""
+LENGTH = "length"
+"""The check that a candidate fails which is too long."""
 FORGOTTEN = "it was forgotten on request, rejected or undone, and nobody has said it since"
 
 ONLY_PASTED = "it stands only in what the person pasted, not in what they typed"
@@ -379,7 +381,7 @@ CHECKS: tuple[Check, ...] = (
     Check("number", _too_many),
     Check("type", _unknown_type),
     Check("empty", _empty),
-    Check("length", _too_long),
+    Check(LENGTH, _too_long),
     Check("quote", _unquoted),
     Check("new", _nothing_new),
     Check("barred", _barred),

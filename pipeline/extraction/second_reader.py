@@ -44,7 +44,7 @@ from pipeline.extraction.screen import (
 )
 from pipeline.extraction.screened_candidate import Screened
 from pipeline.extraction.second_page import LEGEND, Page, row
-from pipeline.llm import Message, Request
+from pipeline.llm import Message, Reply, Request
 from pipeline.llm.prompts import load
 from pipeline.safety.invisible import visible_line
 from pipeline.safety.markup import without_tags
@@ -85,6 +85,26 @@ class _Stretched:
 
 
 _Ruling = Case | Rejected | _Stretched | Memory
+
+
+def ask(phase: PhaseContext, items: Sequence[str]) -> Reply[Verification] | None:
+    """Return what the second reader says of `items`, as a page has them; None without a clear answer.
+
+    Raises ModelError or SpendError where nothing was answered.
+    """
+    assert phase.client is not None, "whoever asks has looked"
+    settings = phase.settings.model
+    request = Request(
+        purpose="extract.verify",
+        model=settings.model,
+        system=load("extract.verify").render(),
+        messages=(Message("user", without_tags("\n".join(items), ())),),
+        max_tokens=settings.max_output_tokens,
+    )
+    try:
+        return phase.client.complete(request, Verification)
+    except _NO_ANSWER:
+        return None
 
 
 class SecondReader:
@@ -134,17 +154,8 @@ class SecondReader:
         items = [page.item(case, near[case.id]) for case in cases]
         items += [self._withdrawal(page, withdrawn) for withdrawn in withdrawals]
         items[:0] = [f"{LEGEND}\n"] if page.has_pasted else []
-        settings = self._phase.settings.model
-        request = Request(
-            purpose="extract.verify",
-            model=settings.model,
-            system=load("extract.verify").render(),
-            messages=(Message("user", without_tags("\n".join(items), ())),),
-            max_tokens=settings.max_output_tokens,
-        )
-        try:
-            answered = self._phase.client.complete(request, Verification)
-        except _NO_ANSWER:
+        answered = ask(self._phase, items)
+        if answered is None:
             reply = Verification()
         else:
             self._checkpoint.dollars += answered.dollars
@@ -251,6 +262,22 @@ class SecondReader:
             *page.lines(withdrawn.cited, withdrawn.sources),
         ]
         return "\n".join([f"## {withdrawn.id} (withdrawal of {visible_line(name)}{scope})", *rows]) + "\n"
+
+
+def heard_as(case: Case, answered: Verification, near: Sequence[Known]) -> Origin | Rejected:
+    """Return whose word a case is that nobody may reword, or why no person's words bear it out."""
+    opinion = _once_each(answered.items).get(case.id)
+    # That another memory says it too is no matter here.
+    alone = opinion and opinion.model_copy(update={"known": ""})
+    ruling = _ruled(case, alone, near)
+    if isinstance(ruling, _Stretched):
+        return Rejected(case.item.name, f"stretched: {ruling.how}")
+    if isinstance(ruling, Rejected) or opinion is None or isinstance(ruling, Memory):
+        return ruling if isinstance(ruling, Rejected) else Rejected(case.item.name, UNCLEAR, True)
+    heard = _ORIGINS[opinion.words]
+    if heard == "assistant-inferred":
+        return Rejected(case.item.name, "its words are the assistant's")
+    return heard if weakest_origin([case.item.origin, heard]) == heard else case.item.origin
 
 
 def _ruled(case: Case, opinion: Opinion | None, near: Sequence[Known]) -> _Ruling:

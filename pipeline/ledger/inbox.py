@@ -50,6 +50,8 @@ AGAIN = "again"
 """The key of a payload that counts how often a yes to it was undone."""
 ADOPTED = "adopted"
 """The key of a payload that names the change set in which it was done together with others."""
+CITED = "cited"
+"""The kind of what is no proposal of a change: whether a memory that is there is a person's word."""
 _COLUMNS = ", ".join(names_of(InboxItem))
 
 
@@ -107,11 +109,11 @@ def count_here(ledger: Ledger, home: Path, store: Path) -> int:
     return own + (count_shared(ledger, home) if store != Home(home).user_store else 0)
 
 
-def amend_inbox(ledger: Ledger, item: InboxItem, payload: dict[str, Any]) -> None:
-    """Give the open proposal `item` another content. Raises LedgerError when it is not open."""
+def amend_inbox(ledger: Ledger, item: InboxItem, payload: dict[str, Any], *, reason: str = "") -> None:
+    """Give the open proposal `item` another content, and another reason. LedgerError when it is not open."""
     changed = ledger.execute(
-        "UPDATE inbox SET payload_json = ? WHERE id = ? AND state = 'open'",
-        (json.dumps(payload, ensure_ascii=False), item.id),
+        "UPDATE inbox SET payload_json = ?, reason = ? WHERE id = ? AND state = 'open'",
+        (json.dumps(payload, ensure_ascii=False), reason or item.reason, item.id),
     )
     if not changed.rowcount:
         raise _not_open(ledger, item.id)

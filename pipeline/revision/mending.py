@@ -1,7 +1,8 @@
 """What is out of step among relations and edge files, found and mended.
 
 An edge file has the last word about its edge; a relation without one about itself. Whatever leads to a
-memory that left for the archive goes. What leads to one that nobody knows stays, and is told.
+memory that left for the archive goes. What leads to one that nobody knows stays, and is told; so does what a
+memory that came back brought along, whose other end may come back as well.
 """
 
 from __future__ import annotations
@@ -38,6 +39,9 @@ from pipeline.store.graph.traversal import relations_of
 
 MENDS = "`reverie reindex` mends it."
 _LOOK = "Bring the memory back, or remove what leads to it."
+_BACK = "`reverie restore` brings it back, with this relation; or take the relation out in `reverie edit`."
+_BRINGS_BACK = ("restore ", "import ")
+"""How the reason of a change begins that brings memories with the relations that they had."""
 REASON = "relations mended"
 
 
@@ -102,6 +106,13 @@ class _Look:
         self._known = Ends(self._ends.snapshot)
         self._links_by_key: dict[str, tuple[Links, Mapping[Key, Link]]] = {}
         self._retired = {item.id for item in store.retired() if item.id}
+        self._returned = {
+            file.path
+            for item in store.history()
+            if item.reason.startswith(_BRINGS_BACK)
+            for file in item.files
+            if file.before is None
+        }
 
     def run(self, *, keep: bool) -> None:
         files = edge_files.all_edges(self._store.root, keep=keep)
@@ -230,7 +241,10 @@ class _Look:
 
     def _leads_nowhere(self, text: Text, link: Link, path: str) -> None:
         target, type_name, direction = key_of(link)
-        if target in self._retired:
+        if target in self._retired and path in self._returned:
+            what = f"{type_name}: {target} is in the archive still"
+            self._tell("note", "relation-end", path, what, _BACK)
+        elif target in self._retired:
             self._tell("warning", "relation-end", path, f"{type_name}: {target} left for the archive")
             text.links = without(text.links, [(target, type_name, direction)])
         else:

@@ -91,14 +91,16 @@ def remember(call: Call, given: dict[str, Any]) -> Answer:
 
 def written(app: App, memory: Memory) -> Answer:
     """Return what is told of a memory that was just written."""
-    guess = "Kept as yours, unconfirmed: a person's words outweigh it." if memory.is_a_guess else ""
+    note = "Kept as yours, unconfirmed: a person's words outweigh it." if memory.is_a_guess else ""
+    if note and memory.sources:
+        note = "Kept as yours; it counts as theirs once their words were found to bear it out."
     return {
         "name": memory.name,
         "id": memory.id,
         "type": memory.type,
         "origin": memory.origin,
         "scope": scope_of(app),
-        "note": guess,
+        "note": note,
     }
 
 

@@ -14,11 +14,14 @@ from pipeline.domain.finding import Finding, Level
 from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES, conflicts, is_hidden_file
 from pipeline.hooklib.plain import lines_of
 from pipeline.safety.invisible import visible_name
+from pipeline.store.catalogue.index_json import INDEX_JSON
+from pipeline.store.derived import usage
 from pipeline.store.files.document import conflict_in_words, settling
 from pipeline.store.files.layout import INDEX, MAX_DERIVED, OVERFLOW, PRIVATE, read_regular
 from pipeline.store.files.memory_index import linked_paths
 from pipeline.store.files.names import common_form
 from pipeline.store.files.scanning import Snapshot
+from pipeline.store.files.versions import VECTORS, is_anothers
 from pipeline.store.history.retention import is_temp
 from pipeline.store.repository import Store
 
@@ -45,6 +48,7 @@ def fsck(store: Store, *, index_lines: int = INDEX_LINES, index_bytes: int = IND
         *_doubles(snapshot),
         *_modes(store, snapshot),
         *_leftovers(store),
+        *_derived(store),
     ]
     found += [*_torn_lines(store), *_index(store, index_lines, index_bytes)]
     return sorted(found, key=lambda item: (item.path, item.code))
@@ -143,6 +147,17 @@ def _leftovers(store: Store) -> Iterator[Finding]:
         yield _fault(
             "conflict", path, "ours lost against a change made meanwhile", "Look at both, then remove it."
         )
+
+
+def _derived(store: Store) -> Iterator[Finding]:
+    """Find what hinders the files that are made of the memories."""
+    for name in (INDEX_JSON, VECTORS):
+        if is_anothers(store.root / name):
+            message = "it is another program's, so it is left as it is and none of ours is made"
+            yield Finding("note", "derived-file", message, "Move it away, and ours is made.", name)
+    fault = usage.fault(store.root)
+    if fault is not None:
+        yield _fault("derived-file", usage.STATE, str(fault.args[0]), fault.fix)
 
 
 def _torn_lines(store: Store) -> Iterator[Finding]:

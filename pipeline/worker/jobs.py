@@ -38,7 +38,7 @@ from pipeline.ledger.outages import Outage
 from pipeline.llm.retry import PASSES
 from pipeline.recall.prepared import hook_state, session_memory
 from pipeline.record import changing, field
-from pipeline.worker import extraction_runner, recall_log, retry
+from pipeline.worker import cited, extraction_runner, recall_log, retry
 from pipeline.worker.context import WorkerContext, log_fields
 from pipeline.worker.derived_files import DerivedFiles
 from pipeline.worker.dream_runner import DreamRunner
@@ -148,6 +148,8 @@ class Worker:
         if self._extracts():
             self._wake_conversations()
             asks = self._may_ask(done, now_too=now_too) and self._extract_due(done, now_too=now_too)
+            if asks:
+                done.waiting = cited.read_again(context) or done.waiting
             recall_log.count(context)
             self.dreams.queue()
             self.derived.rebuild()

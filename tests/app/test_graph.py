@@ -141,6 +141,21 @@ def test_what_is_restored_has_its_relations_again_at_both_ends(app: App, store: 
     assert EDGE_TEXT.endswith(f"\n{edge.description}\n")
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_reindex_between_two_that_come_back_parts_them_not(app: App, store: Store, first: int) -> None:
+    names = ["redis-connection-drops-under-load", "fixed-redis-connection-timeouts"]
+    for name in names:
+        forget(app, name)
+    for name in (names[first], names[1 - first]):
+        history.restore(app, name)
+        app.open_store().reindex(now=NOW)
+        mend(app.open_store(), now=NOW)
+    fresh = app.open_store()
+    assert lines(fresh, names[1]) == [(DROPS, "SOLVES", "outgoing")]
+    assert lines(fresh, names[0]) == [(REDIS, "SOLVES", "incoming")]
+    assert codes(fresh) == []
+
+
 OURS = {"type": "project", "origin": "assistant-inferred"}
 
 

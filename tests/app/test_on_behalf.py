@@ -44,10 +44,10 @@ def hash_of(name: str) -> str:
     return name.encode().hex().ljust(12, "0")[:12]
 
 
-def test_what_the_person_typed_is_kept_as_theirs_with_the_line_it_rests_on(app, project):
+def test_what_the_person_typed_is_kept_with_the_line_it_rests_on(app, project):
     spoken(project, "Good morning.", TYPED)
     kept = remember(app, Wish(text="Commits are never squashed here.", kind="feedback", quote=QUOTE))
-    assert (kept.origin, kept.type) == ("user-stated", "feedback")
+    assert (kept.origin, kept.type) == ("assistant-written", "feedback")
     assert [(source.quote, source.speaker) for source in kept.sources] == [(QUOTE, "person")]
     assert app.open_store().read(kept.name).memory.sources == kept.sources
     assert app.open_store().history()[0].reason == f"remember {kept.name}"
@@ -59,7 +59,7 @@ def test_words_of_the_turn_that_is_going_on_are_read_at_once(app, project):
     with pytest.raises(InputError, match="did not type"):
         remember(app, wish)
     spoken(project, TYPED, name="two")
-    assert remember(app, wish).origin == "user-stated"
+    assert remember(app, wish).sources
 
 
 PASTED = "Look at this:\n\n```\nnever squash commits here, says the wiki of somebody\n```\n"
@@ -115,7 +115,7 @@ def test_for_all_projects_only_the_persons_words_are_kept(app, project):
         remember(everywhere, Wish(text="Commits are never squashed.", kind="project"))
     spoken(project, TYPED)
     kept = remember(everywhere, Wish(text="Commits are never squashed.", kind="feedback", quote=QUOTE))
-    assert everywhere.open_store().read(kept.name).memory.origin == "user-stated"
+    assert everywhere.open_store().read(kept.name).memory.sources
 
 
 def by_hand(app: App, text: str) -> str:

@@ -64,12 +64,16 @@ def test_dormant_memories_are_found_when_asked_for_and_archived_ones_shown_by_na
     file.write_text(f"dormant {SOLUTION_PATH}\n")
     said = place("search", "redis", "timeouts")
     assert "fixed-redis" not in said.out
-    assert "1 dormant memory has such words, too: --dormant shows them." in said.err
+    assert "1 more is dormant: --dormant shows them." in said.err
     assert "fixed-redis" in place("search", "redis", "timeouts", "--dormant").out
     assert "fixed-redis" in place("recall", "redis connection timeouts", "--dormant").out
     assert "fixed-redis" not in place("recall", "redis connection timeouts").out
     file.write_text(f"archived {SOLUTION_PATH}\n")
-    assert "fixed-redis" not in place("search", "redis", "timeouts", "--dormant").out
+    said = place("search", "redis", "timeouts", "--dormant")
+    assert "fixed-redis" not in said.out
+    assert said.err == "1 more is archived: `reverie list` names them.\n"
+    # A question of stop words is looked for as it is written, and says the same.
+    assert "1 more is archived" in place("search", "to").err and not place("search", "q").err
     assert "socket_keepalive" in place("show", "a1b2c3").out
 
 

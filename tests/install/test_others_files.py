@@ -147,9 +147,11 @@ def test_a_server_of_the_persons_with_our_name_is_neither_changed_nor_taken_out(
 def test_init_refuses_a_server_of_the_persons_and_leaves_it(machine: Machine) -> None:
     text = '{"mcpServers": {"reverie": {"type": "http", "url": "https://dream.example"}}}'
     file = machine.write(text, machine.home / ".claude.json")
+    before = machine.everything()
     assert f"{file}: there is a server called reverie already" in machine.reverie(
         "init", "--mcp", "--yes", code=1
     )
+    assert machine.everything() == before
     machine.reverie("uninstall", "--yes")
     assert file.read_text("utf-8") == text
 

@@ -18,7 +18,7 @@ Calls = list[tuple[str, dict[str, Any], str]]
 SAID = "Deploys happen on Fridays only"
 NAME = "deploys-happen-on-fridays-only"
 LEAN: Calls = [
-    ("remember", {"text": f"{SAID}.", "type": "feedback", "quote": SAID}, "user-stated"),
+    ("remember", {"text": f"{SAID}.", "type": "feedback", "quote": SAID}, "assistant-written"),
     ("recall", {"query": "when do deploys happen"}, NAME),
     ("get", {"name": NAME}, f"{SAID}."),
     ("why", {"name": NAME}, SAID),

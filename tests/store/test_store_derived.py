@@ -105,6 +105,49 @@ def test_a_damaged_index_is_no_obstacle(store, junk):
     assert "_index.json" in store.reindex(now=NOW)
 
 
+ANOTHERS = {
+    "a manifest": b'{"name": "site", "files": ["a.md"]}',
+    "with a version": b'{"version": 2, "packages": {"a": 1}}',
+    "a list": b'["a.md"]',
+    "no JSON": b"an index of mine\n",
+}
+
+
+@pytest.mark.parametrize("name", ANOTHERS)
+def test_an_index_of_another_program_stays_and_is_named(store, name):
+    file = store.root / "_index.json"
+    file.write_bytes(ANOTHERS[name])
+    save(store, memory())
+    assert "_index.json" not in store.reindex(now=NOW)
+    assert file.read_bytes() == ANOTHERS[name]
+    (found,) = [item for item in fsck(store) if item.code == "derived-file"]
+    assert (found.level, found.path) == ("note", "_index.json")
+    file.unlink()
+    assert "_index.json" in store.reindex(now=NOW)
+    assert not [item for item in fsck(store) if item.code == "derived-file"]
+
+
+@pytest.mark.parametrize("cut", [1, 9, 40])
+def test_one_of_ours_that_was_cut_off_is_made_anew(store, cut):
+    save(store, memory())
+    store.reindex(now=NOW)
+    file = store.root / "_index.json"
+    file.write_bytes(file.read_bytes()[:cut])
+    store.reindex(now=NOW)
+    assert load(store)["count"] == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [(b"{", "can't be read"), (b"[1]", "no entries"), (b'{"version": 9, "entries": {}}', "of version 9")],
+)
+def test_counts_that_cant_be_read_are_named(store, data, words):
+    save(store, memory())
+    (store.root / "_state.json").write_bytes(data)
+    (found,) = [item for item in fsck(store) if item.code == "derived-file"]
+    assert (found.level, found.path) == ("error", "_state.json") and words in found.message and found.fix
+
+
 def test_a_derived_file_that_was_deleted_comes_back_the_same(store):
     save(store, memory("a"), memory("b", type="fix"))
     store.reindex(now=NOW)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 from pipeline.domain.memory import TYPES, Evidence
 from pipeline.hooklib.asleep import asleep_in, hidden_in
-from pipeline.store import Store, Use
+from pipeline.store import ChangeSet, Store, Use
 from pipeline.store.derived.core_page import band
 from tests.support.cognitive import DROPS, PROBLEM_PATH, REDIS, SOLUTION_PATH, lay_out, write
 from tests.support.stores import NOW, memory, save
@@ -137,3 +138,47 @@ def test_what_somebody_changed_by_hand_does_not_sleep(store: Store) -> None:
     file = store.root / "a-guess.md"
     file.write_text(file.read_text("utf-8") + "So it is, I say.\n", "utf-8")
     assert set(Store.open(store.root).decay(now=later).asleep) == {"another.md"}
+
+
+def test_a_new_memory_at_the_path_of_one_that_slept_is_awake(store: Store) -> None:
+    old, other = save(store, memory("guess", **GUESS), memory("another", **GUESS))
+    later = NOW + timedelta(days=200)
+    store.decay(now=later)
+    assert set(asleep_in(str(store.root))) == {old.path, other.path}
+    gone = store.retire(store.read("guess"), year=2027, reason="-")
+    store.apply(ChangeSet("gone", "forget", [gone], later))
+    store.reindex(now=later)
+    assert set(asleep_in(str(store.root))) == {other.path}
+    # Claude writes one of that name itself: nobody asked us.
+    write(store.root, old.path, "---\nname: guess\norigin: assistant-inferred\n---\nNews.\n")
+    Store.open(store.root).reindex(now=later)
+    assert set(asleep_in(str(store.root))) == {other.path}
+
+
+def test_another_file_put_in_the_place_of_one_that_slept_is_awake(store: Store) -> None:
+    (put,) = save(store, memory("guess", **GUESS))
+    later = NOW + timedelta(days=200)
+    store.decay(now=later)
+    (store.root / put.path).unlink()
+    write(store.root, put.path, "---\nname: guess\norigin: imported\n---\nNews.\n")
+    Store.open(store.root).reindex(now=later)
+    assert asleep_in(str(store.root)) == {}
+
+
+def test_what_a_person_changed_of_a_tools_file_never_sleeps_again(tmp_path: Path) -> None:
+    root = lay_out(tmp_path / "store")
+    Store.open(root).decay(now=NOW + timedelta(days=300))
+    assert set(asleep_in(str(root))) == {SOLUTION_PATH, PROBLEM_PATH}
+    edited, tended = root / SOLUTION_PATH, root / PROBLEM_PATH
+    edited.write_text(edited.read_text("utf-8") + "\nAnd so it is, I say.\n", "utf-8")
+    # The tool says when it changed a file.
+    text = tended.read_text("utf-8")
+    assert "\nupdated:" in text
+    tended.write_text(re.sub(r"(?m)^updated:.*$", 'updated: "2027-09-25T10:00:00+00:00"', text), "utf-8")
+    for days in (301, 302, 800):
+        Store.open(root).decay(now=NOW + timedelta(days=days))
+    assert set(asleep_in(str(root))) == {PROBLEM_PATH}
+    text = edited.read_text("utf-8")
+    edited.write_text(re.sub(r"(?m)^updated:.*$", 'updated: "2029-09-25T10:00:00+00:00"', text), "utf-8")
+    Store.open(root).decay(now=NOW + timedelta(days=801))
+    assert set(asleep_in(str(root))) == {PROBLEM_PATH}

@@ -118,7 +118,9 @@ def _provenance(memory: Memory) -> str:
 def _spoken(memory: Memory, sentence: Sentence) -> str:
     """Return on which day `sentence` was last said, and by whom."""
     spoken = day(sentence_said_at(memory, sentence.text), _UNKNOWN)
-    return f"{spoken}, {speaker(sources_of(memory, sentence.text))}"
+    # What a model wrote by tool is its own word, whatever it cites.
+    sources = () if memory.origin == "assistant-written" else sources_of(memory, sentence.text)
+    return f"{spoken}, {speaker(sources)}"
 
 
 def speaker(sources: Sequence[Evidence]) -> str:

@@ -11,6 +11,7 @@ from pipeline.core.errors import EmbeddingError, SpendError
 from pipeline.search.vectors import vector_file
 from pipeline.search.vectors.embedder import BATCH, Embedder
 from pipeline.search.vectors.vector_file import VectorFile
+from pipeline.store.files.versions import is_anothers
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,9 @@ def refresh(
     that are gone as well. At most `most` are made. What was made before a provider failed is kept, the
     rest is pending with the reason. Raises OSError when the file can't be written.
     """
+    if is_anothers(root / vector_file.VECTORS):
+        reason = f"{vector_file.VECTORS} is another program's: move it away, and ours is made"
+        return Refreshed(embedder.name, embedder.model, 0, len(texts), len(texts), reason)
     held = VectorFile() if anew else vector_file.load(root)
     if held.entries and not held.fits(embedder.name, embedder.model, embedder.dim):
         held = VectorFile()

@@ -23,8 +23,8 @@ from pipeline.core.clock import iso
 from pipeline.core.errors import EmbeddingError
 from pipeline.core.ids import digest
 from pipeline.domain.memory import Memory
+from pipeline.store.files.versions import VECTORS as VECTORS
 
-VECTORS = "_embeddings.json"
 VERSION = 1
 MOST_BYTES = 512_000_000
 _DIGITS = 6

@@ -18,6 +18,7 @@ from pipeline.store.files.scanning import Document
 
 def write(root: Path, scanner: Scanner, documents: Sequence[Document], now: datetime) -> list[str]:
     """Bring all of them in step with `documents`, those of the store; return the paths written."""
+    sleep.wake_changed(root, documents)
     scored = usage.carry_over(root, scanner.ids, now) or usage.write_state(root, now)
     if documents and sleep.is_due(root, now):
         memories = scanner.memories(documents)

@@ -25,12 +25,12 @@ from pipeline.store.catalogue.asking import Asker
 from pipeline.store.files.kept import Kept
 from pipeline.store.files.layout import EDGES, FileStamp, derived_bytes, files_in
 from pipeline.store.files.scanning import Document
-from pipeline.store.files.versions import OURS
+from pipeline.store.files.versions import OURS, VECTORS, is_anothers
 from pipeline.store.graph import edge_files
 from pipeline.store.ownership import identities
 
 INDEX_JSON = "_index.json"
-IGNORED = (INDEX_JSON, "_state.json", "_embeddings.json", "_config.json")
+IGNORED = (INDEX_JSON, "_state.json", VECTORS, "_config.json")
 _SHOWN = "index.json"
 """Under this the catalogue keeps what the file was made from."""
 _HEAD = 200
@@ -38,11 +38,16 @@ _CHUNK = 1 << 20
 
 
 def write_index_json(root: Path, asker: Asker, documents: Sequence[Document], now: datetime) -> bool:
-    """Write ``_index.json`` if anything but its time would change; True if it was written."""
+    """Write ``_index.json`` if anything but its time would change; True if it was written.
+
+    A file of that name which another program wrote stays as it is.
+    """
     file = root / INDEX_JSON
     shown = _made_from(root, asker)
     last = asker.try_to_ask(lambda found: database.value(found, _SHOWN), str)
     if shown and last == f"{shown} {_stamp(file)}":
+        return False
+    if is_anothers(file):
         return False
     temp = write_temp(file, _parts(root, asker, documents, now), mode=mode_for(file))
     differs = _differs(temp, file)

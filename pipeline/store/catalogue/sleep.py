@@ -7,8 +7,8 @@ that a person wrote or said sleeps, however old it is: see `may_sleep`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -26,16 +26,24 @@ from pipeline.store.files.scanning import Document
 
 BANDS = ("active", "fading", asleep.DORMANT, asleep.ARCHIVED)
 EVERY = timedelta(days=1)
+BY_TOOLS = f"{PRIVATE}/by-tools"
+"""What is noted of files that tools of schema v3 wrote: ``<digest or word> <path>`` a line."""
+_BY_HAND = "edited"
+"""Stands there in place of the digest of a file that a person changed."""
 _NO_PERSONS = (*sorted(GUESSES), "imported")
 """Origins of which no person's word is a part, unless a source says so."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decayed:
-    """What became of all memories of a store: their `scores` by path, and the band of each that sleeps."""
+    """What became of all memories of a store: their `scores` by path, and the band of each that sleeps.
+
+    `by_tools` is what is noted of the files that tools of schema v3 wrote: see `_by_tools`.
+    """
 
     scores: Mapping[str, float]
     asleep: Mapping[str, str]
+    by_tools: Mapping[str, str] = field(default_factory=dict)
 
     def band_of(self, path: str) -> str:
         """Return the band of the memory at `path`; one that may not sleep is fading at least."""
@@ -59,17 +67,51 @@ def decay(
     }
     tired = {path for path, score in scores.items() if score < CORE_LEAST - TOLERANCE}
     saying = {word: sieve.saying(documents, word) for word in _NO_PERSONS} if tired else {}
-    named = sieve.saying(documents, '"origin":') if tired else set()
+    in_graph = any(_in_graph(item) for item in documents)
+    named = sieve.saying(documents, '"origin":') if in_graph else set()
+    no_origin = (i for i in documents if _in_graph(i) and not (i.path in named and i.origin))
+    by_tools = _by_tools(root, no_origin)
     found = {}
     for item in documents:
         if item.path not in tired:
             continue
         # Of a large store most are told apart without looking into them.
         by_nobody = any(item.path in paths for paths in saying.values())
-        by_schema = item.path.startswith(f"{GRAPH}/") and item.path not in named and bool(item.own_id)
-        if (by_nobody or by_schema) and may_sleep(item):
+        by_schema = item.path in by_tools
+        by_person = by_tools.get(item.path) == _BY_HAND
+        if (by_nobody or by_schema) and not by_person and may_sleep(item):
             found[item.path] = band(scores[item.path])
-    return Decayed(scores, found)
+    return Decayed(scores, found, by_tools)
+
+
+def _in_graph(item: Document) -> bool:
+    return item.path.startswith(f"{GRAPH}/") and bool(item.own_id)
+
+
+def _by_tools(root: Path, documents: Iterable[Document]) -> dict[str, str]:
+    """Return the digest of each of `documents`, files of tools of schema v3, or that a person changed it.
+
+    A tool says in ``updated`` that it changed a file. Where the bytes are others than at the last look and
+    the file does not say so, somebody had it in an editor; so it stays noted, whatever a tool does then.
+    """
+    known, last = _noted(root), parse_time(usage.noted(root, usage.DECAYED))
+    found = {}
+    for item in documents:
+        before = known.get(item.path, item.digest)
+        changed = before not in (item.digest, _BY_HAND)
+        if changed and not (last and item.head.updated and item.head.updated.date() >= last.date()):
+            before = _BY_HAND
+        found[item.path] = _BY_HAND if before == _BY_HAND else item.digest
+    return found
+
+
+def _noted(root: Path) -> dict[str, str]:
+    try:
+        text = (root / BY_TOOLS).read_text("utf-8", "surrogateescape")
+    except OSError:
+        return {}
+    rows = (line.partition(" ") for line in text.split("\n"))
+    return {path: digest for digest, _, path in rows if path}
 
 
 def may_sleep(item: Document) -> bool:
@@ -77,7 +119,8 @@ def may_sleep(item: Document) -> bool:
 
     Not one that is pinned, that tells who the person is or how work is to be done (a rule), or behind which
     a person stands: who said it, confirmed it or wrote the file. What is left are the assistant's own
-    conclusions, imports, and what a tool of schema v3 wrote: below ``graph/``, with an id and no origin.
+    conclusions, imports, and what a tool of schema v3 wrote and nobody changed: below ``graph/``, with an id
+    and no origin.
     """
     head = item.head
     if item.hand == EDITED:
@@ -101,15 +144,34 @@ def write(root: Path, found: Decayed, memories: Memories, now: datetime) -> bool
     """Write the scores into ``_state.json``, and which memories sleep; True if either changed."""
     keys = {path: memories.id_of(path) or f"{usage.BY_PATH}{path}" for path in found.scores}
     wrote = usage.write_scores(root, {keys[path]: score for path, score in found.scores.items()}, now)
+    if found.by_tools != _noted(root):
+        _write_lines(root / BY_TOOLS, found.by_tools)
     return write_asleep(root, found.asleep) or wrote
+
+
+def wake_changed(root: Path, documents: Sequence[Document]) -> bool:
+    """Let no memory sleep for another that lay at its path: what was written since sleeps from the next look.
+
+    True if one woke up.
+    """
+    bands = asleep.asleep_in(str(root))
+    if not bands:
+        return False
+    since = (root / asleep.FILE).stat().st_mtime_ns
+    there = {item.path for item in documents if item.stamp.mtime_ns < since}
+    return write_asleep(root, {path: name for path, name in bands.items() if path in there})
 
 
 def write_asleep(root: Path, bands: Mapping[str, str]) -> bool:
     """Write which memories sleep; True if that changed."""
-    file = root / asleep.FILE
     if bands == asleep.asleep_in(str(root)):
         return False
-    ensure_dir(root / PRIVATE)
-    lines = [f"{name} {path}\n" for path, name in sorted(bands.items()) if "\n" not in path]
-    write_atomic(file, "".join(lines).encode("utf-8", "surrogateescape"))
+    _write_lines(root / asleep.FILE, bands)
     return True
+
+
+def _write_lines(file: Path, words: Mapping[str, str]) -> None:
+    """Write a line for each path: the word that stands for it, and the path."""
+    ensure_dir(file.parent)
+    lines = [f"{word} {path}\n" for path, word in sorted(words.items()) if "\n" not in path]
+    write_atomic(file, "".join(lines).encode("utf-8", "surrogateescape"))

@@ -84,6 +84,15 @@ def write_scores(root: Path, scores: Mapping[str, float], now: datetime) -> bool
     return True
 
 
+def fault(root: Path) -> StoreError | None:
+    """Return why ``_state.json`` can't be read, None where it can or is not there."""
+    try:
+        _read_file(root)
+    except StoreError as error:
+        return error
+    return None
+
+
 def last_uses(root: Path) -> dict[str, datetime]:
     """Return when each memory was last of use, by id: asked for, or put before a prompt."""
     found = {}

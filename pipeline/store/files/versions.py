@@ -13,9 +13,18 @@ from pipeline.core import system
 from pipeline.core.errors import StoreError
 from pipeline.store.files.layout import MAX_DERIVED, read_regular
 
+VECTORS = "_embeddings.json"
 OURS = {"_index.json": 2, "_state.json": 1}
 """The version that we read and write of each."""
+ENTRIES = frozenset({"entries", "updated", "count", "edges"})
+"""Keys of which a derived file has one beside its version; a file without is another program's."""
 _HEAD = 400
+_LEAST = 2
+"""Characters that a file must have to be anybody's."""
+_MADE = re.compile(
+    rb'\A\s*\{\s*"version"\s*:\s*[-\w."]{1,20}\s*(?:,\s*"(?:updated|count|entries|edges|provider)"|\Z|\})'
+)
+_BEGINS = b'{"version"'
 _SAID = re.compile(rb'\A\s*\{\s*"version"\s*:\s*(?P<version>-?\d{1,9})\s*[,}]')
 
 
@@ -42,6 +51,27 @@ def require_version(file: Path, held: Any, ours: int) -> None:
         file=str(file),
         fix="Update Reverie; or move the file away, and it is made anew (access counts are lost with it).",
     )
+
+
+def is_anothers(file: Path) -> bool:
+    """Whether `file` has the name of a derived file, and another program's content.
+
+    One that is missing or empty is nobody's, and neither is the beginning of one that was cut off: it is
+    made anew.
+    """
+    try:
+        head = _head_of(file)
+        if len(head.strip()) < _LEAST or _MADE.match(head):
+            return False
+        held = orjson.loads(read_regular(file, MAX_DERIVED)[0])
+    except (OSError, StoreError):
+        return False  # Whoever reads or writes it says so.
+    except ValueError:
+        begins = head.strip()[: len(_BEGINS)]
+        return not _BEGINS.startswith(begins)
+    if not isinstance(held, dict):
+        return bool(held)
+    return bool(held.keys() - {"version"}) and not held.keys() & ENTRIES
 
 
 def require_ours(root: Path) -> None:
