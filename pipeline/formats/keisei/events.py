@@ -65,6 +65,8 @@ class Event:
     uuid: str
     record: dict[str, Any] = field(repr=False)
     """The line itself. All blocks share it; nobody changes it."""
+    number: int = 0
+    """Which of the line's events it is, from 0."""
     flat: bool = False
     """Whether the line has the older, flat shape."""
     parent_uuid: str | None = None
@@ -207,9 +209,9 @@ class Trace:
         for number, block in enumerate(content_of(record, role)):
             kind = block.get("type") if isinstance(block, dict) else None
             if kind == _USE_ROLE and role == "assistant":
-                found.append(self._use(replace(base, block=number), block))
+                found.append(self._use(replace(base, block=number, number=len(found)), block))
             elif kind == _RESULT_ROLE and role == "user":
-                found.append(self._result(replace(base, block=number), block))
+                found.append(self._result(replace(base, block=number, number=len(found)), block))
         if not found and (
             base.subtype == _RESULT_ROLE or (base.kind == "user" and "toolUseResult" in record)
         ):
