@@ -238,6 +238,6 @@ def _tell_export(done: Iterable[Exported]) -> None:
 
 def _tell_problems(file: str, problems: Sequence[Problem]) -> None:
     for problem in problems[:_MOST_NAMED]:
-        output.talk(f"{file}:{problem.line}: {problem.reason}; not exported, the transcript keeps it")
+        output.talk(f"{file}:{problem.line}: {problem.reason}; passed over, it stays in the transcript")
     if len(problems) > _MOST_NAMED:
         output.talk(f"{file}: {len(problems) - _MOST_NAMED:,} more such lines")
