@@ -137,7 +137,7 @@ def export(
             yield _as_input(error, path)
             continue
         made.lines, made.calls, made.errors = tally.lines, tally.calls, tally.errors
-        made.problems = trace.problems if made.lines else []
+        made.problems = trace.problems
         redaction.found, redaction.kinds = cleaner.found, tuple(sorted(cleaner.kinds))
         yield made
 

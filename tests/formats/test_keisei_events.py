@@ -186,10 +186,19 @@ def test_fields_of_any_type_give_an_event(tmp_path, odd):
     assert all(isinstance(e.uuid, str) and isinstance(e.tool, str) and e.is_error is False for e in found)
 
 
+def test_a_file_is_open_only_while_it_is_read(tmp_path):
+    file = write_lines(tmp_path / "t.jsonl", two())
+    unread = Trace(file, now=NOW)
+    file.unlink()
+    assert unread.problems == []
+    with pytest.raises(FileNotFoundError):
+        next(unread.events)
+
+
 def test_what_is_no_transcript_is_refused_with_its_name(tmp_path):
     with pytest.raises(InputError, match="a directory"):
-        Trace(tmp_path)
+        next(events(tmp_path))
     other = tmp_path / "x.jsonl"
     other.write_bytes(b"SQLite format 3\0")
     with pytest.raises(InputError, match=r"x\.jsonl: an SQLite database"):
-        Trace(other)
+        next(events(other))
