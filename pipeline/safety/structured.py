@@ -6,11 +6,11 @@ alone. `redaction.redact` stays the one judge of texts.
 
 from __future__ import annotations
 
+import json
 import re
 from functools import lru_cache
 from typing import Any
 
-from pipeline.hooklib import jsonish
 from pipeline.safety.redaction import redact
 from pipeline.safety.secret_rules import FAR_KEY_HINTS, KEY_HINTS
 
@@ -122,12 +122,16 @@ def json_text(value: Any) -> str:
             pieces.append("{")
             left.append(_Written("}"))
             for number, (name, inner) in reversed(list(enumerate(item.items()))):
-                left += [inner, _Written(f"{',' if number else ''}{jsonish.dumps(name)}:")]
+                left += [inner, _Written(f"{',' if number else ''}{_plain(name)}:")]
         elif isinstance(item, list):
             pieces.append("[")
             left.append(_Written("]"))
             for number, inner in reversed(list(enumerate(item))):
                 left += [inner, _Written("," if number else "")]
         else:
-            pieces.append(jsonish.dumps(item if _fits(item) else str(item)))
+            pieces.append(_plain(item if _fits(item) else str(item)))
     return "".join(pieces)
+
+
+def _plain(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
