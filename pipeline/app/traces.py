@@ -108,7 +108,7 @@ def export(
     strict: bool = False,
     to: Path | None = None,
     force: bool = False,
-    write: Callable[[bytes], None],
+    write: Callable[[bytes], object],
     redaction: Redaction,
 ) -> Iterator[Exported | InputError]:
     """Write each trace as compact JSONL, to the folder `to` or through `write`; yield what became of each.

@@ -28,9 +28,10 @@ MOST_CALLS = 20_000
 """Calls of tools that are remembered by their id, so that a result can say whose it is."""
 UNNAMED = "other"
 """What a line is that names no type of its own."""
-_RESULT_ROLE, _USE_ROLE = "tool_result", "tool_use"
 
 Role = Literal["tool_use", "tool_result", ""]
+_USE_ROLE: Literal["tool_use"] = "tool_use"
+_RESULT_ROLE: Literal["tool_result"] = "tool_result"
 
 
 class Problem(NamedTuple):
@@ -253,9 +254,9 @@ class Trace:
 
 
 def _role(kind: str) -> Role:
-    if kind == "tool_use":
-        return "tool_use"
-    return "tool_result" if kind == "tool_result" else ""
+    if kind == _USE_ROLE:
+        return _USE_ROLE
+    return _RESULT_ROLE if kind == _RESULT_ROLE else ""
 
 
 def _text(content: object) -> str:
