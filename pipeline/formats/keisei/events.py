@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -19,6 +19,7 @@ from pipeline.core.errors import ODD_DATA
 from pipeline.record import changing, field
 from pipeline.transcript import Reading, Seen, trace
 from pipeline.transcript.legacy import moment as flat_moment
+from pipeline.transcript.reader import TOLERANCE
 from pipeline.transcript.records import BRANCH_CHARS, Context, directory_of, id_of, session_of, text_field
 from pipeline.transcript.speech import content_of, text_of
 from pipeline.transcript.tools import path_in
@@ -27,10 +28,10 @@ MOST_CALLS = 20_000
 """Calls of tools that are remembered by their id, so that a result can say whose it is."""
 UNNAMED = "other"
 """What a line is that names no type of its own."""
-_TOLERANCE = timedelta(days=1)
-_RESULT_ROLE, _USE_ROLE = "tool_result", "tool_use"
 
 Role = Literal["tool_use", "tool_result", ""]
+_USE_ROLE: Literal["tool_use"] = "tool_use"
+_RESULT_ROLE: Literal["tool_result"] = "tool_result"
 
 
 class Problem(NamedTuple):
@@ -65,6 +66,8 @@ class Event:
     uuid: str
     record: dict[str, Any] = field(repr=False)
     """The line itself. All blocks share it; nobody changes it."""
+    number: int = 0
+    """Which of the line's events it is, from 0."""
     flat: bool = False
     """Whether the line has the older, flat shape."""
     parent_uuid: str | None = None
@@ -101,17 +104,18 @@ class Event:
 
 
 class Trace:
-    """The events of one transcript, in order. Consume `events` once, then look at `problems`."""
+    """The events of one transcript, in order. Consume `events` once, then look at `problems`.
+
+    The file is opened with the first event, and what `pipeline.transcript.read` raises comes then. `quiet`
+    says that nobody writes to it now: a last line may lack its newline.
+    """
 
     def __init__(self, path: Path, *, quiet: bool = False, now: datetime | None = None) -> None:
-        """Open `path`. `quiet` says that nobody writes to it now: a last line may lack its newline.
-
-        Raises what `pipeline.transcript.read` raises.
-        """
-        present = now or clock.from_environment().now()
         self.path = path
-        self._reading: Reading[Seen] = trace(path, quiet=quiet, now=present)
-        self._context = Context(session=path.stem, latest=present + _TOLERANCE)
+        self._quiet = quiet
+        self._now = now or clock.from_environment().now()
+        self._reading: Reading[Seen] | None = None
+        self._context = Context(session=path.stem, latest=self._now + TOLERANCE)
         self._calls: dict[str, _Call] = {}
         self._odd: list[Problem] = []
         self._last: tuple[str | None, int | None] = (None, None)
@@ -120,18 +124,16 @@ class Trace:
     @property
     def problems(self) -> list[Problem]:
         """What no event could be made of, by line; complete when all events are consumed."""
+        if self._reading is None:
+            return []
         found = [Problem(*bad) for bad in self._reading.bad] + self._odd
         cursor = self._reading.cursor
         if cursor.offset < cursor.size:
             found.append(Problem(cursor.line + 1, "not written to its end"))
         return sorted(set(found))
 
-    @property
-    def bytes_read(self) -> int:
-        """How much of the file has been read."""
-        return self._reading.bytes_read
-
     def _events(self) -> Iterator[Event]:
+        self._reading = trace(self.path, quiet=self._quiet, now=self._now)
         for seen in self._reading.entries:
             if seen.piece.record is None:
                 continue
@@ -207,9 +209,9 @@ class Trace:
         for number, block in enumerate(content_of(record, role)):
             kind = block.get("type") if isinstance(block, dict) else None
             if kind == _USE_ROLE and role == "assistant":
-                found.append(self._use(replace(base, block=number), block))
+                found.append(self._use(replace(base, block=number, number=len(found)), block))
             elif kind == _RESULT_ROLE and role == "user":
-                found.append(self._result(replace(base, block=number), block))
+                found.append(self._result(replace(base, block=number, number=len(found)), block))
         if not found and (
             base.subtype == _RESULT_ROLE or (base.kind == "user" and "toolUseResult" in record)
         ):
@@ -252,9 +254,9 @@ class Trace:
 
 
 def _role(kind: str) -> Role:
-    if kind == "tool_use":
-        return "tool_use"
-    return "tool_result" if kind == "tool_result" else ""
+    if kind == _USE_ROLE:
+        return _USE_ROLE
+    return _RESULT_ROLE if kind == _RESULT_ROLE else ""
 
 
 def _text(content: object) -> str:
