@@ -113,6 +113,9 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
         ),
         "dialogue": Entry("dialogue", "dialogue", "Show or delete the dialogue in the ledger."),
     },
+    "Time and tools": {
+        "task": Entry("task", "task", "Note how long something takes, or time a command."),
+    },
     "Dreams": {
         "dream": Entry("dream", "dream", "Consolidate the stores whose gates are open."),
         "consolidate": Entry("dream", "consolidate", "Merge and prune one store, checked and undoable."),

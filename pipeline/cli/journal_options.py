@@ -1,0 +1,41 @@
+"""What the commands over journals share: where they are, times a person writes, lines without a record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pipeline.cli import output
+from pipeline.core.clock import parse_time
+from pipeline.core.errors import UsageError
+from pipeline.formats.keisei.journals import Fault
+from pipeline.text.humanize import count
+
+JournalsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--journals",
+        metavar="DIR",
+        help="The folder of journals; default: memory/time-metrics in Claude Code's.",
+    ),
+]
+_MOST_NAMED = 5
+
+
+def time_of(text: str) -> int:
+    """Return the epoch seconds that a person named."""
+    moment = parse_time(text)
+    if moment is None:
+        raise UsageError(f"{text!r} is no time", fix="Write 2026-04-29T04:48:00Z.")
+    return int(moment.timestamp())
+
+
+def tell_faults(faults: Sequence[Fault]) -> None:
+    """Say which lines of a journal were passed over, and why."""
+    for fault in faults[:_MOST_NAMED]:
+        output.talk(fault.in_words())
+    if len(faults) > _MOST_NAMED:
+        output.talk(f"and {count(len(faults) - _MOST_NAMED, 'line')} more that hold no record")
