@@ -115,6 +115,10 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
     },
     "Time and tools": {
         "task": Entry("task", "task", "Note how long something takes, or time a command."),
+        "journal": Entry(
+            "journal", "journal", "Show the journals of sessions and claims, and bring them up to date."
+        ),
+        "agents": Entry("agents", "agents", "List sub-agents: what for, how long, how many tokens."),
     },
     "Dreams": {
         "dream": Entry("dream", "dream", "Consolidate the stores whose gates are open."),

@@ -10,6 +10,7 @@ from typing import Any
 from pipeline.core import tools
 from pipeline.core.errors import ReverieError, UsageError
 from pipeline.formats.keisei import journals
+from pipeline.formats.keisei.agents import Agent
 from pipeline.formats.keisei.journals import Fault, Line, stamp, whole
 from pipeline.hooklib import places
 from pipeline.record import record
@@ -17,6 +18,10 @@ from pipeline.record import record
 LONGEST_NAME = 200
 NOT_FOUND, NOT_RUN = 127, 126
 """What a shell answers for a command that is not there, and for one that can't be run."""
+
+
+OF_AGENT = "sub-agent"
+"""The source of a task that a sub-agent did."""
 
 
 @record
@@ -76,6 +81,25 @@ def task_line(
 ) -> Line:
     """Return the record of a task that is told as a whole."""
     return _timed("task", name, start, end) | _further(metric, source) | {"ts": stamp(end)}
+
+
+def of_agents(agents: Iterable[Agent], journal: Iterable[Line]) -> list[Line]:
+    """Return a line for each sub-agent that is over and that the journal has no time of.
+
+    Its name is what it was for, else its kind.
+    """
+    known = {str(line.get("id")) for line in journal if line.get("id") and whole(line.get("duration_s"))}
+    found = []
+    for agent in agents:
+        if agent.id in known or agent.started is None or agent.duration_ms is None:
+            continue
+        took = round(agent.duration_ms / 1000)
+        start = int(agent.started)
+        name = agent.description or agent.agent_type or agent.id
+        about = {"id": agent.id, "agent_type": agent.agent_type, "session_id": agent.session_id}
+        tokens = agent.tokens.tokens_in + agent.tokens.tokens_out
+        found.append(task_line(name, start, start + took, source=OF_AGENT) | about | {"total_tokens": tokens})
+    return found
 
 
 def _timed(kind: str, name: str, start: int, end: int) -> Line:
@@ -174,7 +198,7 @@ def _noted(file: Path, line: Line) -> ReverieError | OSError | None:
 
 
 def tasks(file: Path, faults: list[Fault]) -> list[Task]:
-    """Return the tasks of a journal in the order in which they ended, the open ones last.
+    """Return the tasks of a journal in the order in which they began, the open ones last.
 
     Lines of other programs may lack a name; then what they describe, else their id, stands for it.
     """
@@ -188,7 +212,7 @@ def tasks(file: Path, faults: list[Fault]) -> list[Task]:
         if line["kind"] == "stop" and open_starts.get((name, begun), 0):
             open_starts[name, begun] -= 1
         found.append(_task(line, name, begun))
-    return found + [
+    return sorted(found, key=lambda task: task.start_epoch or 0) + [
         Task(name, "open", begun, None, None, None, {}, "")
         for (name, begun), number in open_starts.items()
         for _ in range(number)
