@@ -5,7 +5,19 @@ Knows nothing of the ledger or the store: entries go out as `pipeline.domain.spe
 
 from pipeline.transcript.branch import abandoned
 from pipeline.transcript.files import find, scan, survey
-from pipeline.transcript.reader import Cursor, Reading, read, skim
+from pipeline.transcript.reader import Cursor, Reading, Seen, read, skim, trace
 from pipeline.transcript.records import usage_totals
 
-__all__ = ["Cursor", "Reading", "abandoned", "find", "read", "scan", "skim", "survey", "usage_totals"]
+__all__ = [
+    "Cursor",
+    "Reading",
+    "Seen",
+    "abandoned",
+    "find",
+    "read",
+    "scan",
+    "skim",
+    "survey",
+    "trace",
+    "usage_totals",
+]

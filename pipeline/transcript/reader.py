@@ -11,11 +11,11 @@ import json
 import os
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, fields
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Generic, NamedTuple, TypeVar
 
 from pipeline.core import clock
 from pipeline.core.clock import parse_time
@@ -99,7 +99,14 @@ class Cursor:
 START = Cursor()
 
 
-Item = TypeVar("Item", Entry, Entry | BareLink)
+class Seen(NamedTuple):
+    """A record, or what is none, and the entries that came of it: what a second consumer of a pass gets."""
+
+    piece: lines.Piece
+    entries: list[Entry]
+
+
+Item = TypeVar("Item", Entry, Entry | BareLink, Seen)
 
 
 @changing
@@ -175,12 +182,30 @@ def skim(
     return _begin(path, cursor, quiet=quiet, now=now, glance_from=glance_from)
 
 
+def trace(
+    path: Path, cursor: Cursor = START, *, quiet: bool = False, now: datetime | None = None
+) -> Reading[Seen]:
+    """Begin to read `path` as `read` does, with each record beside the entries it gives, in their order.
+
+    For who needs what entries don't keep: what tools were given and gave back. Prompts that no later record
+    repeats are among the entries of the record that shows it, or nowhere. Where the cursor ends short of the
+    file's size, the last line was still being written.
+    """
+    return _begin(path, cursor, quiet=quiet, now=now, glance_from=_LARGEST, kind=_Trace)
+
+
 def _begin(
-    path: Path, cursor: Cursor, *, quiet: bool, now: datetime | None, glance_from: int
+    path: Path,
+    cursor: Cursor,
+    *,
+    quiet: bool,
+    now: datetime | None,
+    glance_from: int,
+    kind: type[_Pass] | None = None,
 ) -> Reading[Any]:
     handle = _open(path)
     try:
-        one_pass = _Pass(handle, path, now or clock.from_environment().now(), glance_from)
+        one_pass = (kind or _Pass)(handle, path, now or clock.from_environment().now(), glance_from)
         reading = one_pass.begin(cursor, quiet=quiet)
     except OSError as error:
         handle.close()
@@ -278,17 +303,20 @@ class _Pass:
         pieces = lines.parse(self._read_at(offset, length), offset, 0)
         return next((piece for piece in pieces if piece.record is not None), None)
 
-    def _run(self, *, quiet: bool) -> Iterator[Entry | BareLink]:
+    def _run(self, *, quiet: bool) -> Iterator[Any]:
         with self.handle:
             try:
                 yield from self._lines(quiet=quiet)
             except OSError as error:
                 raise unreadable(self.path, error) from error
             if quiet:
-                yield from self.queue.flush()
+                yield from self._left()
             self.reading.cursor = self._cursor()
 
-    def _lines(self, *, quiet: bool) -> Iterator[Entry | BareLink]:
+    def _left(self) -> Iterable[Any]:
+        return self.queue.flush()
+
+    def _lines(self, *, quiet: bool) -> Iterator[Any]:
         reading, counts, queue = self.reading, self.reading.type_counts, self.queue
         next_line, glance = self.handle.readline, self._glance()
         while raw := next_line(lines.MAX_LINE):
@@ -320,9 +348,12 @@ class _Pass:
             self._pass(raw, len(raw))
             self.line += 1
 
-    def _parsed(self, raw: bytes) -> Iterator[Entry]:
+    def _parsed(self, raw: bytes) -> Iterator[Any]:
         for piece in lines.parse(raw, self.offset, self.line + 1):
-            yield from self._entries(piece)
+            yield from self._taken(piece)
+
+    def _taken(self, piece: lines.Piece) -> Iterable[Any]:
+        return self._entries(piece)
 
     def _glance(self) -> Callable[[bytes, int, Context], Glance | None] | None:
         """Return the quick look at a usual line, None where the rest of the file is not worth loading it."""
@@ -332,12 +363,12 @@ class _Pass:
 
         return quick.glance
 
-    def _last(self, raw: bytes) -> Iterator[Entry]:
+    def _last(self, raw: bytes) -> Iterator[Any]:
         """Yield the complete records of a last line without newline, and pass no more than them."""
         taken = 0
         for piece in lines.mend(raw, self.offset, self.line + 1, whole=False):
             taken = piece.offset + piece.length - self.offset
-            yield from self._entries(piece)
+            yield from self._taken(piece)
         if taken:
             self._pass(raw[:taken], taken)
 
@@ -388,3 +419,13 @@ class _Pass:
             dialogs=self.context.dialogs.dump(),
             working=self.context.dialogs.any_open,
         )
+
+
+class _Trace(_Pass):
+    """A pass that gives each piece beside its entries."""
+
+    def _taken(self, piece: lines.Piece) -> Iterable[Any]:
+        return (Seen(piece, self._entries(piece)),)
+
+    def _left(self) -> Iterable[Any]:
+        return ()

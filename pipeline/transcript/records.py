@@ -152,21 +152,26 @@ BRANCH_CHARS = 255
 """Characters kept of a branch's name, more than git takes."""
 
 
+def id_of(record: dict[str, Any], piece: Piece, context: Context) -> str:
+    """Return a record's uuid, or one that follows from its bytes where it has none."""
+    own_id = text_field(record, "uuid")
+    return own_id or derived_id(session_of(record, context), digest(piece.raw.strip()))
+
+
 def _envelope(record: dict[str, Any], kind: str, piece: Piece, context: Context) -> dict[str, Any]:
     """Return the fields every entry of this record shares."""
-    session = session_of(record, context)
     own_id = text_field(record, "uuid")
     at, source = time_of(record, kind, context)
     return {
         "offset": piece.offset,
         "length": piece.length,
         "type": kind,
-        "uuid": own_id or derived_id(session, digest(piece.raw.strip())),
+        "uuid": id_of(record, piece, context),
         "parent_uuid": text_field(record, "parentUuid") or _before_compaction(record),
-        "session_id": session,
+        "session_id": session_of(record, context),
         "at": at,
         "at_source": source,
-        "cwd": _directory(record),
+        "cwd": directory_of(record),
         "entrypoint": text_field(record, "entrypoint"),
         "branch": (text_field(record, "gitBranch") or "")[:BRANCH_CHARS],
         "sidechain": record.get("isSidechain") is True,
@@ -184,7 +189,7 @@ def _forked_from(record: dict[str, Any]) -> str:
     return (text_field(source, "sessionId") if isinstance(source, dict) else None) or UNKNOWN_SESSION
 
 
-def _directory(record: dict[str, Any]) -> str | None:
+def directory_of(record: dict[str, Any]) -> str | None:
     """Return the directory a record was written in; a name with a zero byte is no directory's."""
     cwd = text_field(record, "cwd")
     return None if cwd and "\0" in cwd else cwd
@@ -256,8 +261,9 @@ def _assistant(record: dict[str, Any], shared: dict[str, Any], context: Context)
 def called(record: dict[str, Any], piece: Piece, context: Context) -> tuple[str, str | None]:
     """Return uuid and time of a record that is read again for the calls in it."""
     moment = parse_time(record.get("timestamp"))
-    own_id = text_field(record, "uuid") or derived_id(session_of(record, context), digest(piece.raw.strip()))
-    return own_id, iso(moment) if moment is not None and moment <= context.latest else None
+    return id_of(record, piece, context), iso(
+        moment
+    ) if moment is not None and moment <= context.latest else None
 
 
 def note_work(at: str | None, source: AtSource, context: Context) -> None:

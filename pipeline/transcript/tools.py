@@ -58,7 +58,7 @@ def used(blocks: list[Any], cwd: str | None) -> Used:
         given = tool.get("input")
         name = _text(tool, "name")
         fields = given if isinstance(given, dict) else {}
-        path = _text(fields, "file_path") or _text(fields, "notebook_path") or _text(fields, "path")
+        path = path_in(fields)
         if is_plan(path):
             continue
         names += [name] if name else []
@@ -69,6 +69,11 @@ def used(blocks: list[Any], cwd: str | None) -> Used:
         if name == "Read" and target and may_be_memory(target):
             reads.append(target)
     return Used(tuple(names), tuple(files), tuple(writes), tuple(reads))
+
+
+def path_in(given: dict[str, Any]) -> str:
+    """Return the file or folder that a tool was given to work on, "" if none."""
+    return _text(given, "file_path") or _text(given, "notebook_path") or _text(given, "path")
 
 
 def _text(held: dict[str, Any], name: str) -> str:

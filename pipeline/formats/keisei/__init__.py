@@ -1,1 +1,1 @@
-"""KeiSeiKit's memory: traces of tool use, journals of time and claims, the ledger of agents."""
+"""KeiSeiKit's traces: what a session's tools did, as lines that jq, awk and pandas read without us."""

@@ -1,0 +1,130 @@
+"""Secrets out of structured values: lists and mappings as JSON has them, of any size and depth.
+
+A value is judged with the name it stands under, since ``{"password": "…"}`` gives a secret away by its name
+alone. `redaction.redact` stays the one judge of texts.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from pipeline.hooklib import jsonish
+from pipeline.safety.redaction import redact
+from pipeline.safety.secret_rules import FAR_KEY_HINTS, KEY_HINTS
+
+DEEPEST = 100
+"""Levels below which a list or mapping is given as its JSON text: readers of JSON stop at 250 or so."""
+_MOST_HELD = 4_000_000
+_LONGEST_NAMED = 400
+_SHORT_KEY = 12
+_HARMLESS = re.compile(
+    r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z|[a-z_-]{0,16}"
+)
+"""Ids, times and single words, of which a transcript's lines are full."""
+_LEAST_INTEGER, _MOST_INTEGER = -(2**63), 2**64 - 1
+
+
+class Cleaner:
+    """Takes secrets out of one value after another; what was seen shortly before is not looked at again."""
+
+    def __init__(self) -> None:
+        self.found = 0
+        """How many secrets were taken out."""
+        self.kinds: set[str] = set()
+        self._seen: dict[str, tuple[str, int, tuple[str, ...]]] = {}
+        self._held = 0
+
+    def text(self, text: str) -> str:
+        """Return `text` without its secrets."""
+        return text if _HARMLESS.fullmatch(text) else self._looked_up(text)
+
+    def value(self, value: Any, name: str = "", *, depth: int = 0) -> Any:
+        """Return `value`, which stands under `name`, without the secrets in its texts and names.
+
+        What no writer of JSON takes comes back as text: numbers that are none or too long, what is nested
+        deeper than DEEPEST.
+        """
+        if isinstance(value, str):
+            return self._named(value, name)
+        if isinstance(value, dict | list) and depth >= DEEPEST:
+            return self.text(json_text(value))
+        if isinstance(value, dict):
+            return self._mapping(value, depth)
+        if isinstance(value, list):
+            return [self.value(item, name, depth=depth + 1) for item in value]
+        return value if _fits(value) else str(value)
+
+    def _mapping(self, value: dict[str, Any], depth: int) -> dict[str, Any]:
+        clean: dict[str, Any] = {}
+        for name, item in value.items():
+            shown = name if len(name) < _SHORT_KEY else self.text(name)
+            while shown in clean:
+                # Two names that were secrets: both values stay.
+                shown += "_"
+            clean[shown] = self.value(item, name, depth=depth + 1)
+        return clean
+
+    def _named(self, text: str, name: str) -> str:
+        clean = self.text(text)
+        if clean is not text or not _tells(name) or not 0 < len(text) <= _LONGEST_NAMED:
+            return clean
+        if any(char in text for char in '"\\\n\r'):
+            return clean
+        before = f'"{name}": "'
+        both = self._looked_up(f'{before}{text}"')
+        return both[len(before) : -1] if both.startswith(before) else "[redacted:password]"
+
+    def _looked_up(self, text: str) -> str:
+        seen = self._seen.get(text)
+        if seen is None:
+            result = redact(text)
+            seen = (result.text if result.found else text), result.found, result.kinds
+            if self._held > _MOST_HELD:
+                self._seen, self._held = {}, 0
+            self._seen[text] = seen
+            self._held += len(text) + len(seen[0])
+        self.found += seen[1]
+        self.kinds.update(seen[2])
+        return seen[0]
+
+
+def _tells(name: str) -> bool:
+    lowered = name.lower()
+    return any(hint in lowered for hint in (*KEY_HINTS, *FAR_KEY_HINTS))
+
+
+def _fits(value: Any) -> bool:
+    """Say whether a number is one that every writer of JSON takes."""
+    if isinstance(value, float):
+        return value - value == 0
+    return not isinstance(value, int) or _LEAST_INTEGER <= value <= _MOST_INTEGER
+
+
+class _Written(str):
+    """A piece of JSON that is written as it stands."""
+
+    __slots__ = ()
+
+
+def json_text(value: Any) -> str:
+    """Return `value` as compact JSON, however deep it is: the usual writers give up at some depth."""
+    pieces: list[str] = []
+    left: list[Any] = [value]
+    while left:
+        item = left.pop()
+        if isinstance(item, _Written):
+            pieces.append(item)
+        elif isinstance(item, dict):
+            pieces.append("{")
+            left.append(_Written("}"))
+            for number, (name, inner) in reversed(list(enumerate(item.items()))):
+                left += [inner, _Written(f"{',' if number else ''}{jsonish.dumps(name)}:")]
+        elif isinstance(item, list):
+            pieces.append("[")
+            left.append(_Written("]"))
+            for number, inner in reversed(list(enumerate(item))):
+                left += [inner, _Written("," if number else "")]
+        else:
+            pieces.append(jsonish.dumps(item if _fits(item) else str(item)))
+    return "".join(pieces)
