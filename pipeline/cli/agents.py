@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from pipeline.app import journals as use_case
-from pipeline.cli import output
+from pipeline.cli import listings, output
+from pipeline.cli.journal_options import latest
+from pipeline.cli.listings import LimitOption
 from pipeline.cli.options import JsonOption
 from pipeline.cli.tables import table
 from pipeline.core.errors import UsageError
@@ -32,7 +35,7 @@ def agents(
     over: Annotated[
         int, typer.Option("--over", metavar="TOKENS", min=0, help="Only those with more tokens, most first.")
     ] = 0,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="At most so many.")] = 30,
+    limit: LimitOption = None,
     target: Annotated[
         Path | None, typer.Option("--to", metavar="FILE", help="Write all found to a new SQLite file.")
     ] = None,
@@ -51,19 +54,20 @@ def agents(
     if target is not None:
         number = agents_file.write(target, known)
         output.talk(f"{count(number, 'agent')} written: {target}")
-    chosen = _chosen(known, over)
-    found = chosen[:limit] if over else chosen[-limit:]
+    found = _shown(known, over, limit, as_json=as_json)
     columns = ("agent", "for", "status", "began", "seconds", "tools", "in", "out", "counted")
     output.data(found, lambda: table(columns, map(_row, found), empty="no agents"), as_json=as_json)
-    if len(chosen) > len(found) and not as_json:
-        output.talk(f"{count(len(chosen) - len(found), 'agent')} more; --limit shows them")
 
 
-def _chosen(known: list[Agent], over: int) -> list[Agent]:
+def _shown(known: list[Agent], over: int, limit: int | None, *, as_json: bool) -> Sequence[Agent]:
     if not over:
-        return sorted(known, key=lambda agent: (agent.started or 0, agent.id))
-    large = [agent for agent in known if _tokens(agent) > over]
-    return sorted(large, key=lambda agent: (-_tokens(agent), agent.id))
+        return latest(sorted(known, key=lambda agent: (agent.started or 0, agent.id)), limit, as_json=as_json)
+    large = sorted(
+        (agent for agent in known if _tokens(agent) > over), key=lambda agent: (-_tokens(agent), agent.id)
+    )
+    shown = listings.most(limit, as_json=as_json)
+    listings.tell_rest(len(large), shown, how="--limit 0 shows all")
+    return listings.first(large, shown)
 
 
 def _tokens(agent: Agent) -> int:

@@ -11,7 +11,8 @@ from pipeline.app import journals as use_case
 from pipeline.app.application import App
 from pipeline.cli import output
 from pipeline.cli.groups import HELP_OPTIONS
-from pipeline.cli.journal_options import JournalsOption, tell_faults
+from pipeline.cli.journal_options import JournalsOption, latest, tell_faults
+from pipeline.cli.listings import LimitOption
 from pipeline.cli.options import DryRunOption, JsonOption
 from pipeline.cli.tables import table
 from pipeline.core import clock
@@ -25,7 +26,6 @@ journal = typer.Typer(
     no_args_is_help=True,
     context_settings=HELP_OPTIONS,
 )
-LimitOption = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="At most so many.")]
 _LEADS = {True: "found", False: "nothing there", None: ""}
 
 
@@ -54,12 +54,12 @@ def update(folder: JournalsOption = None, dry_run: DryRunOption = False, as_json
 
 @journal.command("sessions")
 def list_sessions(
-    folder: JournalsOption = None, limit: LimitOption = 30, as_json: JsonOption = False
+    folder: JournalsOption = None, limit: LimitOption = None, as_json: JsonOption = False
 ) -> None:
     """List the sessions of the journal and their seconds, the latest last."""
     faults: list[Fault] = []
     known = sessions.sessions(_folder(folder) / journals.SESSIONS, faults)
-    found = known[-limit:]
+    found = latest(known, limit, as_json=as_json)
     rows = [(item.id, journals.stamp(item.start_epoch), str(item.duration_s)) for item in found]
     _show(
         found,
@@ -68,19 +68,19 @@ def list_sessions(
         "no sessions; `reverie journal update` adds them",
         as_json,
     )
-    _tell_rest(len(known) - len(found), "earlier session")
     tell_faults(faults)
 
 
 @journal.command("claims")
-def list_claims(folder: JournalsOption = None, limit: LimitOption = 30, as_json: JsonOption = False) -> None:
+def list_claims(
+    folder: JournalsOption = None, limit: LimitOption = None, as_json: JsonOption = False
+) -> None:
     """List the claims of the journal, and whether what each points to is there, the latest last."""
     faults: list[Fault] = []
     known = claims.claims(_folder(folder), faults)
-    found = known[-limit:]
+    found = latest(known, limit, as_json=as_json)
     rows = [(item.value, item.evidence_tier, item.pointer, _LEADS[item.leads]) for item in found]
     _show(found, ("claim", "tier", "points to", ""), rows, "no claims", as_json)
-    _tell_rest(len(known) - len(found), "earlier claim")
     tell_faults(faults)
 
 
@@ -105,8 +105,3 @@ def _show(
     found: object, columns: tuple[str, ...], rows: list[tuple[str, ...]], empty: str, as_json: bool
 ) -> None:
     output.data(found, lambda: table(columns, rows, empty=empty), as_json=as_json)
-
-
-def _tell_rest(number: int, what: str) -> None:
-    if number:
-        output.talk(f"{count(number, what)} not shown; --limit shows more")

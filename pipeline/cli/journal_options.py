@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
-from pipeline.cli import output
+from pipeline.cli import listings, output
 from pipeline.core.clock import parse_time
 from pipeline.core.errors import UsageError
 from pipeline.formats.keisei.journals import Fault
@@ -23,6 +23,7 @@ JournalsOption = Annotated[
     ),
 ]
 _MOST_NAMED = 5
+_Kept = TypeVar("_Kept")
 
 
 def time_of(text: str) -> int:
@@ -31,6 +32,15 @@ def time_of(text: str) -> int:
     if moment is None:
         raise UsageError(f"{text!r} is no time", fix="Write 2026-04-29T04:48:00Z.")
     return int(moment.timestamp())
+
+
+def latest(rows: Sequence[_Kept], limit: int | None, *, as_json: bool = False) -> Sequence[_Kept]:
+    """Return the last of `rows`, as many as a listing shows, and say how many came before."""
+    shown = listings.most(limit, as_json=as_json)
+    if shown is None:
+        return rows
+    listings.tell_rest(len(rows), shown, which="earlier", how="--limit 0 shows all")
+    return rows[-shown:]
 
 
 def tell_faults(faults: Sequence[Fault]) -> None:

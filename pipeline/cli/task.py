@@ -9,14 +9,14 @@ import typer
 
 from pipeline.cli import output
 from pipeline.cli.groups import HELP_OPTIONS
-from pipeline.cli.journal_options import JournalsOption, tell_faults, time_of
+from pipeline.cli.journal_options import JournalsOption, latest, tell_faults, time_of
+from pipeline.cli.listings import LimitOption
 from pipeline.cli.options import JsonOption
 from pipeline.cli.tables import table
 from pipeline.core import clock, system
 from pipeline.core.errors import UsageError, cause
 from pipeline.formats.keisei import tasks
 from pipeline.formats.keisei.journals import Fault
-from pipeline.text.humanize import count
 
 task = typer.Typer(
     help="Note how long something takes, or time a command.",
@@ -66,7 +66,7 @@ def stop_task(
 def wrap_task(
     name: TaskName,
     command: Annotated[
-        list[str], typer.Argument(metavar="-- COMMAND...", help="The command and its arguments.")
+        list[str], typer.Argument(metavar="COMMAND...", help="Behind `--`, the command and its arguments.")
     ],
     metric: MetricOption = None,
     source: SourceOption = "",
@@ -80,7 +80,7 @@ def wrap_task(
     if command[0] == "--":
         command = command[1:]
     if not command:
-        raise UsageError("no command to run", fix=f"`reverie task wrap {name} -- make test`, for example.")
+        raise UsageError("no command to run", fix="Write it behind the name: `reverie task wrap build -- make`.")
     done = tasks.wrap(tasks.journal(folder), name, command, _now, metric=_metrics(metric), source=source)
     if done.trouble:
         output.talk(f"error: {done.trouble}")
@@ -116,7 +116,7 @@ def add_task(
 @task.command("list")
 def list_tasks(
     words: Annotated[str, typer.Argument(metavar="WORDS", help="Only names that hold this.")] = "",
-    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="At most so many.")] = 30,
+    limit: LimitOption = None,
     folder: JournalsOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -124,7 +124,7 @@ def list_tasks(
     faults: list[Fault] = []
     file = tasks.journal(folder)
     named = [item for item in tasks.tasks(file, faults) if words.lower() in item.name.lower()]
-    found = named[-limit:]
+    found = latest(named, limit, as_json=as_json)
     rows = [
         (item.name, item.state, item.start_epoch and tasks.stamp(item.start_epoch), _took(item), _more(item))
         for item in found
@@ -134,8 +134,6 @@ def list_tasks(
         lambda: table(("task", "state", "began", "seconds", "more"), rows, empty="no tasks"),
         as_json=as_json,
     )
-    if len(named) > len(found):
-        output.talk(f"{count(len(named) - len(found), 'earlier task')} not shown; --limit shows more")
     tell_faults(faults)
 
 

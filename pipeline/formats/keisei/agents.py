@@ -21,7 +21,7 @@ TOOLS = ("Task", "Agent")
 _NOTIFICATION = b"<task-notification>"
 _NOTED = late(r"<(task-id|status|total_tokens|tool_uses|duration_ms)>\s*([^<>]{1,200}?)\s*</\1>")
 _BLOCK = late(r"<task-notification>(.*?)</task-notification>")
-_LONGEST = 200
+_MOST_OF_WORDS = 200
 
 
 @record
@@ -127,7 +127,7 @@ def _begun(entry: dict[str, Any], block: dict[str, Any], session: str) -> Agent:
         id=identity,
         session_id=str(entry.get("sessionId") or session),
         agent_type=str(asked.get("subagent_type") or ""),
-        description=" ".join(str(asked.get("description") or "").split())[:_LONGEST],
+        description=" ".join(str(asked.get("description") or "").split())[:_MOST_OF_WORDS],
         branch=str(entry.get("gitBranch") or ""),
         status="running",
         started=_time(entry),

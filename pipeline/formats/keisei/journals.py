@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from pipeline.core import jsonl, locks, paths, system
+from pipeline.core.clock import iso
 from pipeline.core.errors import InputError, LockError
 from pipeline.record import record
 from pipeline.transcript.files import unreadable
@@ -28,7 +29,7 @@ TIERS = ("REAL", "FROM-JOURNAL", "ESTIMATE-HTC")
 """How well a claim is founded: measured, taken from a journal, guessed."""
 LONGEST_LINE = 1 << 20
 """Bytes of a line that is read; a longer one is no record of a journal."""
-_WAIT_SECONDS = 10.0
+_OTHERS_SECONDS = 10.0
 _APPEND = os.O_RDWR | os.O_CREAT | os.O_APPEND | system.NO_LINK | system.NO_WAIT | system.OPEN
 
 Line = dict[str, Any]
@@ -41,7 +42,7 @@ def default_folder() -> Path:
 
 def stamp(epoch: float) -> str:
     """Return epoch seconds as ``2026-04-29T14:39:20Z``, the form of all journals."""
-    return datetime.fromtimestamp(int(epoch), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return iso(datetime.fromtimestamp(int(epoch), UTC)).replace("+00:00", "Z")
 
 
 @record
@@ -145,7 +146,7 @@ def writing(file: Path) -> Iterator[Writer]:
 
     Raises InputError for a link or a folder in its place, LockError where another process does not let go.
     """
-    with locks.lock(file.with_name(f".{file.name}.lock"), timeout=_WAIT_SECONDS) as held:
+    with locks.lock(file.with_name(f".{file.name}.lock"), timeout=_OTHERS_SECONDS) as held:
         if not held:
             raise LockError("another process writes in it", file=str(file), fix="Try again in a moment.")
         try:
