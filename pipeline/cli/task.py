@@ -80,7 +80,7 @@ def wrap_task(
     if command[0] == "--":
         command = command[1:]
     if not command:
-        raise UsageError("no command to run", fix="Write it behind the name: `reverie task wrap build -- make`.")
+        raise UsageError("no command to run", fix="`reverie task wrap build -- make`, say.")
     done = tasks.wrap(tasks.journal(folder), name, command, _now, metric=_metrics(metric), source=source)
     if done.trouble:
         output.talk(f"error: {done.trouble}")
