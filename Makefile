@@ -6,6 +6,7 @@ VENV := .venv$(patsubst %,-%,$(filter-out locked,$(VERSIONS)))
 BIN := $(VENV)/bin
 # The client the recorded material was made with; any other: make test-realclient CLAUDE_VERSION=latest
 CLAUDE_VERSION ?= 2.1.332
+RECIPES := .venv-recipes
 REVERIE_CLAUDE ?= $(CURDIR)/.realclient/node_modules/.bin/claude
 # Two processes; tests of one group share one. -ra says why a test was skipped.
 PYTEST := python -m pytest -n 2 --dist loadgroup -ra
@@ -16,7 +17,7 @@ IN_MEMORY = TMPDIR="$$(sh .ci/scratch)"
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-whole check coverage format bench bench-full performance test-realclient picture client versions clean
+.PHONY: help demo test test-whole test-recipes check coverage format bench bench-full performance test-realclient picture client versions clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,10 +26,14 @@ demo: $(VENV)/.installed  ## A session becomes memories, with recorded model cal
 	@$(BIN)/reverie demo
 
 test: $(VENV)/.installed  ## The tests, of long sweeps a share; without those that need the real client
-	$(IN_MEMORY) $(BIN)/$(PYTEST) -m "not realclient and not whole"
+	$(IN_MEMORY) $(BIN)/$(PYTEST) -m "not realclient and not recipes and not whole"
 
 test-whole: $(VENV)/.installed  ## The same with every case of every sweep
-	$(IN_MEMORY) $(BIN)/$(PYTEST) -m "not realclient"
+	$(IN_MEMORY) $(BIN)/$(PYTEST) -m "not realclient and not recipes"
+
+test-recipes: $(VENV)/.installed $(RECIPES)/.installed  ## jq, awk and pandas on exported traces; needs jq and awk
+	REVERIE_RECIPES_PYTHON="$(CURDIR)/$(RECIPES)/bin/python" $(IN_MEMORY) \
+		$(BIN)/python -m pytest -ra -m recipes tests/formats
 
 check: $(VENV)/.installed  ## ruff, and mypy over package, hooks, tests, bench and docs
 	$(BIN)/ruff format --check .
@@ -37,7 +42,7 @@ check: $(VENV)/.installed  ## ruff, and mypy over package, hooks, tests, bench a
 
 coverage: $(VENV)/.installed  ## Which lines the tests run, those of the processes they start included
 	rm -f .coverage .coverage.*
-	$(IN_MEMORY) $(BIN)/coverage run -m pytest -n 2 --dist loadgroup -m "not realclient"
+	$(IN_MEMORY) $(BIN)/coverage run -m pytest -n 2 --dist loadgroup -m "not realclient and not recipes"
 	$(BIN)/python .ci/combine
 	$(BIN)/coverage report
 
@@ -74,7 +79,12 @@ versions:  ## Write the newest allowed versions into requirements/ci.txt
 	mv requirements/new.txt requirements/ci.txt
 
 clean:  ## Remove what the targets above made
-	rm -rf .venv .venv-newest .venv-oldest .realclient .demo .coverage
+	rm -rf .venv .venv-newest .venv-oldest $(RECIPES) .realclient .demo .coverage
 
 $(VENV)/.installed: pyproject.toml requirements/ci.txt .ci/venv
 	@sh .ci/venv $(VENV) $(VERSIONS)
+
+$(RECIPES)/.installed: requirements/recipes.txt
+	$(BIN)/python -m venv --clear $(RECIPES)
+	$(RECIPES)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/recipes.txt
+	touch $@

@@ -112,6 +112,7 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
             "extract", "conversations", "List conversations: dialogue between two silences."
         ),
         "dialogue": Entry("dialogue", "dialogue", "Show or delete the dialogue in the ledger."),
+        "traces": Entry("traces", "traces", "Show what tools did in each session; write it out."),
     },
     "Time and tools": {
         "task": Entry("task", "task", "Note how long something takes, or time a command."),

@@ -7,6 +7,7 @@ alone. `redaction.redact` stays the one judge of texts.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from pipeline.hooklib import jsonish
@@ -89,7 +90,9 @@ class Cleaner:
         return seen[0]
 
 
+@lru_cache(maxsize=4096)
 def _tells(name: str) -> bool:
+    """Say whether a name may be that of a secret; the names in a transcript's lines are few."""
     lowered = name.lower()
     return any(hint in lowered for hint in (*KEY_HINTS, *FAR_KEY_HINTS))
 

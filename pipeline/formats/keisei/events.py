@@ -103,17 +103,18 @@ class Event:
 
 
 class Trace:
-    """The events of one transcript, in order. Consume `events` once, then look at `problems`."""
+    """The events of one transcript, in order. Consume `events` once, then look at `problems`.
+
+    The file is opened with the first event, and what `pipeline.transcript.read` raises comes then. `quiet`
+    says that nobody writes to it now: a last line may lack its newline.
+    """
 
     def __init__(self, path: Path, *, quiet: bool = False, now: datetime | None = None) -> None:
-        """Open `path`. `quiet` says that nobody writes to it now: a last line may lack its newline.
-
-        Raises what `pipeline.transcript.read` raises.
-        """
-        present = now or clock.from_environment().now()
         self.path = path
-        self._reading: Reading[Seen] = trace(path, quiet=quiet, now=present)
-        self._context = Context(session=path.stem, latest=present + _TOLERANCE)
+        self._quiet = quiet
+        self._now = now or clock.from_environment().now()
+        self._reading: Reading[Seen] | None = None
+        self._context = Context(session=path.stem, latest=self._now + _TOLERANCE)
         self._calls: dict[str, _Call] = {}
         self._odd: list[Problem] = []
         self._last: tuple[str | None, int | None] = (None, None)
@@ -122,18 +123,16 @@ class Trace:
     @property
     def problems(self) -> list[Problem]:
         """What no event could be made of, by line; complete when all events are consumed."""
+        if self._reading is None:
+            return []
         found = [Problem(*bad) for bad in self._reading.bad] + self._odd
         cursor = self._reading.cursor
         if cursor.offset < cursor.size:
             found.append(Problem(cursor.line + 1, "not written to its end"))
         return sorted(set(found))
 
-    @property
-    def bytes_read(self) -> int:
-        """How much of the file has been read."""
-        return self._reading.bytes_read
-
     def _events(self) -> Iterator[Event]:
+        self._reading = trace(self.path, quiet=self._quiet, now=self._now)
         for seen in self._reading.entries:
             if seen.piece.record is None:
                 continue

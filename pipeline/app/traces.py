@@ -1,0 +1,190 @@
+"""Traces: what tools did in each session, listed, shown and written out for other programs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from pipeline.app import conversations
+from pipeline.core import paths
+from pipeline.core.atomic import ensure_dir, install, mode_for, write_temp
+from pipeline.core.errors import InputError, UnreadableError, cause
+from pipeline.formats.keisei.events import Problem, Trace
+from pipeline.formats.keisei.export import Tally, lines
+from pipeline.formats.keisei.overview import Call, Overview, calls, overview
+from pipeline.record import changing, field
+from pipeline.safety.structured import Cleaner
+from pipeline.transcript import survey
+
+_CHUNK = 1 << 20
+_LEAST_PREFIX = 4
+_FORCE = "Give another --to, or --force to replace it."
+
+
+@changing
+class Exported:
+    """What became of one trace.
+
+    `outcome` is ``new``, ``grown`` (a former export of which this is the continuation was replaced),
+    ``replaced`` (by --force), ``same``, ``left`` or ``shown``; `why` says why it was left.
+    """
+
+    session: str
+    source: str
+    target: str = ""
+    outcome: str = "shown"
+    why: str = ""
+    lines: int = 0
+    calls: int = 0
+    errors: int = 0
+    problems: list[Problem] = field(default_factory=list)
+
+
+@changing
+class Redaction:
+    """How many secrets were taken out of all that was written, and of which kinds."""
+
+    found: int = 0
+    kinds: tuple[str, ...] = ()
+
+
+def everywhere() -> tuple[list[Path], list[UnreadableError]]:
+    """Return all transcripts of Claude Code's, the last written first, and what can't be looked into."""
+    found: list[tuple[float, str]] = []
+    hidden: list[UnreadableError] = []
+    for entry in survey(paths.projects_dir()):
+        if isinstance(entry, UnreadableError):
+            hidden.append(entry)
+            continue
+        try:
+            found.append((entry.stat().st_mtime, entry.path))
+        except OSError:
+            # Gone since it was listed.
+            continue
+    return [Path(path) for _, path in sorted(found, key=lambda item: (-item[0], item[1]))], hidden
+
+
+def find(text: str) -> Path:
+    """Return the transcript that `text` names: a path, a session's id, or the beginning of one."""
+    try:
+        return conversations.transcript(text)
+    except UnreadableError:
+        raise
+    except InputError:
+        if len(text) < _LEAST_PREFIX or "/" in text:
+            raise
+        found = [path for path in everywhere()[0] if path.stem.startswith(text)]
+        if not found:
+            raise
+    if len({path.stem for path in found}) > 1:
+        names = ", ".join(path.stem for path in found[:3])
+        raise InputError(
+            f"{len(found)} sessions have an id that begins with {text!r}", fix=f"Write more of it: {names}."
+        )
+    return found[0]
+
+
+def listed(files: Iterable[Path]) -> Iterator[Overview | InputError]:
+    """Yield each trace in a row, or why it can't be read."""
+    for path in files:
+        try:
+            yield overview(path)
+        except (InputError, FileNotFoundError) as error:
+            yield _as_input(error, path)
+
+
+def shown(path: Path) -> tuple[list[Call], list[Problem]]:
+    """Return the calls of tools in the trace `path` in its order, and the lines that hold no record."""
+    trace = Trace(path, quiet=True)
+    found = sorted(calls(trace.events, Cleaner()), key=lambda call: call.line)
+    return found, trace.problems
+
+
+def export(
+    files: Sequence[Path],
+    *,
+    annotated: bool = False,
+    strict: bool = False,
+    to: Path | None = None,
+    force: bool = False,
+    write: Callable[[bytes], None],
+    redaction: Redaction,
+) -> Iterator[Exported | InputError]:
+    """Write each trace as compact JSONL, to the folder `to` or through `write`; yield what became of each.
+
+    Of each trace the lines come one after another, so memory does not grow with it. A file in `to` is
+    replaced only where the new one begins with all that is in it, or with `force`. `redaction` is filled.
+    """
+    if to is not None:
+        _refuse_projects(to)
+    cleaner = Cleaner()
+    written: set[str] = set()
+    for path in files:
+        made, tally = Exported(path.stem, str(path)), Tally()
+        try:
+            trace = Trace(path, quiet=True)
+            rows = lines(trace.events, cleaner, annotated=annotated, strict=strict, tally=tally)
+            if to is None:
+                for row in rows:
+                    write(row)
+            elif path.stem in written:
+                made.outcome, made.why = "left", "another transcript of this session was written just now"
+            else:
+                _into(to / f"{path.stem}.jsonl", rows, made, path, force=force)
+                written.add(path.stem)
+        except (InputError, FileNotFoundError) as error:
+            yield _as_input(error, path)
+            continue
+        made.lines, made.calls, made.errors = tally.lines, tally.calls, tally.errors
+        made.problems = trace.problems
+        redaction.found, redaction.kinds = cleaner.found, tuple(sorted(cleaner.kinds))
+        yield made
+
+
+def _as_input(error: InputError | FileNotFoundError, path: Path) -> InputError:
+    if isinstance(error, InputError):
+        return error
+    return InputError("there is no such file", file=str(path), fix="Check the path.")
+
+
+def _refuse_projects(folder: Path) -> None:
+    """Raise InputError for a folder among Claude Code's own transcripts, which an export would shadow."""
+    projects = paths.projects_dir()
+    if Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(projects)):
+        raise InputError(
+            "that is where Claude Code keeps its transcripts",
+            file=str(folder),
+            fix="Name another folder, ~/.claude/memory/traces for example.",
+        )
+
+
+def _into(target: Path, rows: Iterable[bytes], made: Exported, source: Path, *, force: bool) -> None:
+    made.target = str(target)
+    if target.exists() and target.samefile(source):
+        raise InputError("an export can't take the place of its transcript", file=str(target), fix=_FORCE)
+    try:
+        ensure_dir(target.parent)
+        temp = write_temp(target, rows, mode=mode_for(target))
+        made.outcome = _outcome(target, temp, force=force)
+        if made.outcome in ("same", "left"):
+            temp.unlink()
+        else:
+            install(temp, target)
+    except OSError as error:
+        raise InputError(f"can't be written: {cause(error)}", file=str(target), fix=_FORCE) from error
+    if made.outcome == "left":
+        made.why = f"another file has that name. {_FORCE}"
+
+
+def _outcome(target: Path, temp: Path, *, force: bool) -> str:
+    """Return what is to become of `target`, now that `temp` would take its place."""
+    if not target.exists():
+        return "new"
+    if not target.is_file():
+        return "left"
+    with target.open("rb") as old, temp.open("rb") as new:
+        while chunk := old.read(_CHUNK):
+            if new.read(len(chunk)) != chunk:
+                return "replaced" if force else "left"
+        return "grown" if new.read(1) else "same"
