@@ -11,7 +11,7 @@ from pipeline.app import journals as use_case
 from pipeline.app.application import App
 from pipeline.cli import output
 from pipeline.cli.groups import HELP_OPTIONS
-from pipeline.cli.journal_options import JournalsOption, latest, tell_faults
+from pipeline.cli.journal_options import JournalsOption, PlotOption, latest, tell_faults
 from pipeline.cli.listings import LimitOption
 from pipeline.cli.options import DryRunOption, JsonOption
 from pipeline.cli.tables import table
@@ -54,7 +54,10 @@ def update(folder: JournalsOption = None, dry_run: DryRunOption = False, as_json
 
 @journal.command("sessions")
 def list_sessions(
-    folder: JournalsOption = None, limit: LimitOption = None, as_json: JsonOption = False
+    folder: JournalsOption = None,
+    limit: LimitOption = None,
+    plot: PlotOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """List the sessions of the journal and their seconds, the latest last."""
     faults: list[Fault] = []
@@ -68,6 +71,11 @@ def list_sessions(
         "no sessions; `reverie journal update` adds them",
         as_json,
     )
+    if plot is not None:
+        from pipeline.formats.keisei import plots
+
+        plots.durations([item.duration_s for item in known], plot)
+        output.talk(f"drawn: {plot}")
     tell_faults(faults)
 
 

@@ -22,6 +22,9 @@ JournalsOption = Annotated[
         help="The folder of journals; default: memory/time-metrics in Claude Code's.",
     ),
 ]
+PlotOption = Annotated[
+    Path | None, typer.Option("--plot", metavar="FILE", help="Draw it, as PNG (extra `plots`).")
+]
 _MOST_NAMED = 5
 _Kept = TypeVar("_Kept")
 

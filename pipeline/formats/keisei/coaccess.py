@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from pipeline.formats.keisei.events import Event
+from pipeline.formats.keisei.steps import FOLDER_TOOLS
 from pipeline.record import record
 
 WINDOW_MS = 300_000
@@ -14,7 +15,6 @@ LOOKING_BACK = 10
 """Different files before one that may belong to it."""
 MOST_PAIRS = 200_000
 """Pairs that are counted at a time; beyond, those seen least often are given up."""
-_NOT_A_FILE = frozenset({"Grep", "Glob", "LS"})
 
 
 @record
@@ -43,11 +43,11 @@ def coaccess(
     recent: deque[_Touch] = deque(maxlen=LOOKING_BACK)
     session, number = "", 0
     for event in events:
+        if event.role != "tool_use" or not event.path or event.at_ms is None or event.tool in FOLDER_TOOLS:
+            continue
         if event.session != session:
             recent.clear()
             session, number = event.session, number + 1
-        if event.role != "tool_use" or not event.path or event.at_ms is None or event.tool in _NOT_A_FILE:
-            continue
         touch = _Touch(event.path, event.at_ms)
         for earlier in recent:
             if earlier.path != touch.path and 0 <= touch.at_ms - earlier.at_ms <= WINDOW_MS:
@@ -94,12 +94,10 @@ def _ends(path: str, wanted: str) -> bool:
     return path == wanted or path.endswith("/" + wanted.lstrip("./"))
 
 
-def shared_folder(pairs: Iterable[Pair]) -> str:
-    """Return the folder that all the files of pairs are in, with a slash behind it, or ""."""
-    paths = [path for pair in pairs for path in (pair.file_a, pair.file_b)]
-    if not paths:
-        return ""
-    first, last = min(paths), max(paths)
+def shared_folder(paths: Iterable[str]) -> str:
+    """Return the folder that all of `paths` are in, with a slash behind it, or ""."""
+    known = list(paths)
+    first, last = min(known, default=""), max(known, default="")
     same = 0
     while same < min(len(first), len(last)) and first[same] == last[same]:
         same += 1

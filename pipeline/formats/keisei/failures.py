@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pipeline.formats.keisei.classes import PERMISSION_DENIED, USER_CORRECTION, cues
 from pipeline.formats.keisei.events import Event
 from pipeline.record import changing, field
+from pipeline.transcript.client_texts import comment_on_refusal
 
 MOST_TOOLS = 200
 OTHER = "other"
@@ -18,7 +19,8 @@ class SessionErrors:
     """The calls of one session and those that failed; milliseconds since 1970.
 
     `by_tool` has failed calls by tool, `calls_by_tool` all; `denied` are failures for want of a permission,
-    `corrections` prompts in which the person corrects.
+    `refused` calls that the person turned down, which count as failed too, `corrections` prompts in which
+    the person corrects.
     """
 
     session: str
@@ -27,6 +29,7 @@ class SessionErrors:
     calls: int = 0
     errors: int = 0
     denied: int = 0
+    refused: int = 0
     corrections: int = 0
     by_tool: Counter[str] = field(default_factory=Counter)
     calls_by_tool: Counter[str] = field(default_factory=Counter)
@@ -62,6 +65,7 @@ def _count(held: SessionErrors, event: Event) -> None:
     if event.is_error and (event.role == "tool_result" or event.flat):
         held.errors += 1
         held.by_tool[_name(held.by_tool, event.tool)] += 1
+        held.refused += comment_on_refusal(event.text) is not None
         held.denied += PERMISSION_DENIED in cues(event.text)
     if event.typed:
         held.corrections += USER_CORRECTION in cues(event.typed)

@@ -30,27 +30,24 @@ def patterns(
 ) -> list[Pattern]:
     """Return the classes that came at least twice in one session or in two, the most frequent first.
 
-    With `cross_session` only those of two sessions. Events of a session stand together.
+    With `cross_session` only those of two sessions.
     """
     found: dict[str, Pattern] = {}
-    here: dict[str, int] = {}
-    session = ""
+    counts: dict[tuple[str, str], int] = {}
     for event in events:
-        if event.session != session:
-            _take_in(found, here, session)
-            session = event.session
         name = class_of(event)
         pattern = found.get(name)
         if pattern is None:
             if len(found) >= MOST_CLASSES:
                 continue
             pattern = found[name] = Pattern(name)
-        here[name] = here.get(name, 0) + 1
+        counts[name, event.session] = counts.get((name, event.session), 0) + 1
         if event.at_ms is not None:
             first, last = pattern.first_ms, pattern.last_ms
             pattern.first_ms = event.at_ms if first is None else min(first, event.at_ms)
             pattern.last_ms = event.at_ms if last is None else max(last, event.at_ms)
-    _take_in(found, here, session)
+    for (name, session), number in counts.items():
+        _add_up(found[name], session, number)
     repeated = [
         pattern
         for pattern in found.values()
@@ -59,12 +56,8 @@ def patterns(
     return sorted(repeated, key=lambda pattern: (-pattern.times, pattern.event_class))
 
 
-def _take_in(found: dict[str, Pattern], here: dict[str, int], session: str) -> None:
-    """Add the counts of one session to those of all."""
-    for name, number in here.items():
-        pattern = found[name]
-        pattern.times += number
-        pattern.sessions += 1
-        if number > pattern.most:
-            pattern.most, pattern.most_in = number, session
-    here.clear()
+def _add_up(pattern: Pattern, session: str, number: int) -> None:
+    pattern.times += number
+    pattern.sessions += 1
+    if number > pattern.most:
+        pattern.most, pattern.most_in = number, session

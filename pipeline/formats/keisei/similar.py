@@ -1,6 +1,6 @@
 """Sessions like one: by what was asked for, the files that were worked on and the commands that were run.
 
-Words weigh by how rare they are over all sessions (TF-IDF, as kei-memory has it) and how often they stand in
+Words weigh by how rare they are over all sessions (TF-IDF) and how often they stand in
 one; sessions are as near as the angle between them is small. Sub-agents' own work and the program's words are
 left out.
 """
@@ -14,9 +14,11 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from pipeline.formats.keisei.events import Event
-from pipeline.formats.keisei.steps import ASIDE, shapes
+from pipeline.formats.keisei.steps import ASIDE, FOLDER_TOOLS, shapes
+from pipeline.hooklib.plain import one_line
 from pipeline.record import changing, record
 from pipeline.safety.late import late
+from pipeline.safety.structured import Cleaner
 
 MOST_FEATURES = 2_000
 """Words, files and commands of a session that are held, the most frequent; so memory grows with sessions."""
@@ -24,6 +26,9 @@ MOST_KNOWN = 400_000
 """Different words, files and commands over all sessions that are told apart."""
 _CHARS = 20_000
 """Characters of a prompt that are looked at: what is behind is most often pasted."""
+_TITLE = 120
+_EVERYWHERE = 0.1
+"""How rare counts what stands in every session: hardly, but where there are only two it is all there is."""
 _WORD = late(r"[^\W\d_][\w-]{2,39}")
 WORD, FILE, COMMAND = "word", "file", "command"
 _WEIGHTS = {WORD: 1.0, FILE: 2.0, COMMAND: 0.5}
@@ -75,15 +80,31 @@ class Sessions:
         self._in_sessions: list[int] = []
         self._packed: dict[str, _Packed] = {}
         self._open: _Session | None = None
+        self._cleaner = Cleaner()
 
     def add(self, events: Iterable[Event]) -> None:
         """Take in events; those of a session stand together. One that comes twice counts as it was first."""
         for event in events:
+            if not (event.role or event.typed) or event.sidechain:
+                continue
             if self._open is None or self._open.session != event.session:
                 self._close()
                 self._open = _Session(event.session, Counter())
-            _note(self._open, event)
+            self._note(self._open, event)
         self._close()
+
+    def _note(self, held: _Session, event: Event) -> None:
+        if event.at_ms is not None and held.first_ms is None:
+            held.first_ms = event.at_ms
+        if event.typed:
+            # Before it is cut into words, of which a secret could not be told.
+            text = self._cleaner.text(event.typed[:_CHARS])
+            held.title = held.title or _title(text)
+            held.features.update(Feature(WORD, word) for word in words_of(text))
+        if event.role == "tool_use" and event.tool not in ASIDE:
+            if event.path and event.tool not in FOLDER_TOOLS:
+                held.features[Feature(FILE, self._cleaner.text(_below(event.path, event.cwd)))] += 1
+            held.features.update(Feature(COMMAND, shape) for shape in shapes(event))
 
     def _close(self) -> None:
         held, self._open = self._open, None
@@ -105,6 +126,12 @@ class Sessions:
             self._features.append(feature)
             self._in_sessions.append(0)
         return at
+
+    def named(self, beginning: str) -> list[str]:
+        """Return the session with that id, else those whose id begins so, by id."""
+        if beginning in self._packed:
+            return [beginning]
+        return sorted(name for name in self._packed if name.startswith(beginning))
 
     def like(self, session: str, *, most: int = 5) -> list[Similar]:
         """Return the sessions most like `session`, itself left out; none for one that is not among them."""
@@ -134,7 +161,7 @@ class Sessions:
         return [self._told(score, held, shared) for score, held, shared in best]
 
     def _weight(self, at: int, number: int) -> float:
-        rarity = math.log((len(self._packed) + 1) / (self._in_sessions[at] + 1)) + 1
+        rarity = math.log((len(self._packed) + 1) / (self._in_sessions[at] + 1)) + _EVERYWHERE
         return (1 + math.log(number)) * rarity * _WEIGHTS[self._features[at].kind]
 
     def _told(self, score: float, held: _Packed, shared: Mapping[int, float]) -> Similar:
@@ -143,23 +170,14 @@ class Sessions:
         return Similar(held.session, round(score, 4), held.first_ms, held.title, features)
 
 
-def _note(held: _Session, event: Event) -> None:
-    if event.at_ms is not None and held.first_ms is None:
-        held.first_ms = event.at_ms
-    if event.sidechain:
-        return
-    if event.typed:
-        held.title = held.title or " ".join(event.typed[:400].split())[:120]
-        held.features.update(Feature(WORD, word) for word in words_of(event.typed))
-    if event.role == "tool_use" and event.tool not in ASIDE:
-        if event.path:
-            held.features[Feature(FILE, _below(event.path, event.cwd))] += 1
-        held.features.update(Feature(COMMAND, shape) for shape in shapes(event))
+def _title(text: str) -> str:
+    """Return the first words of a prompt; what stands for a click in a dialog is none."""
+    return "" if text.startswith("[") else one_line(text, _TITLE)
 
 
 def words_of(text: str) -> list[str]:
     """Return the words of a text, of three letters or more, in small letters."""
-    return _WORD.findall(text[:_CHARS].lower())
+    return _WORD.findall(text.lower())
 
 
 def _below(path: str, folder: str | None) -> str:

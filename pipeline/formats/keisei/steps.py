@@ -22,6 +22,8 @@ ASIDE = frozenset(
     | {"BashOutput", "TaskOutput", "KillShell", "TaskStop", "ToolSearch", "SlashCommand"}
 )
 """Tools that keep the talk going and do nothing to the work."""
+FOLDER_TOOLS = frozenset({"Grep", "Glob", "LS"})
+"""Tools whose path is most often a folder to look through."""
 _SHELLS = frozenset({"Bash", "PowerShell"})
 _MOVING = shell.word_set(
     """cd pushd popd echo printf export source set unset true false sleep wait pwd ls cat head tail grep egrep
@@ -100,7 +102,7 @@ def steps(events: Iterable[Event]) -> Iterator[Step]:
     by_id: dict[str, _Open] = {}
     breaks, session = False, ""
     for event in events:
-        if event.sidechain:
+        if event.sidechain or not (event.role or event.typed):
             continue
         if event.session != session:
             yield from _ended(queue, by_id)
@@ -164,7 +166,7 @@ def shapes(event: Event) -> tuple[str, ...]:
     if event.tool in ("Skill", "Task", "Agent"):
         kind = event.given.get("skill") or event.given.get("subagent_type")
         return (f"{name} {kind}" if isinstance(kind, str) and _NAME.fullmatch(kind) else name,)
-    if event.tool in ("Grep", "Glob", "LS"):
+    if event.tool in FOLDER_TOOLS:
         return (name,)
     return (name + _kind_of_file(event.path),)
 
