@@ -34,6 +34,7 @@ OWNERS = {
     "msgspec": {"pipeline/transcript/quick.py"},
     "wordllama": {"pipeline/search/vectors/embedded.py"},
     "numpy": {"pipeline/search/vectors/nearest.py"},
+    "matplotlib": {"pipeline/formats/keisei/plots.py"},
     "tomlkit": {"pipeline/install/config_edit.py", "pipeline/install/toml_entry.py"},
     "mcp": {"pipeline/server/http.py"},
     "uvicorn": {"pipeline/server/http.py"},

@@ -25,7 +25,8 @@ ALMOST = 0.8
 _END = -1
 
 
-class Occurrence(NamedTuple):
+@record
+class Occurrence:
     """Where a sequence stood: the session, the ids of its events (uuid and block), and when it began."""
 
     session: str

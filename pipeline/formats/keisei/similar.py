@@ -43,6 +43,14 @@ class Feature(NamedTuple):
 
 
 @record
+class Shared:
+    """A feature that two sessions have in common."""
+
+    kind: str
+    text: str
+
+
+@record
 class Similar:
     """A session, how like the one asked for it is (0 to 1), and what they share, the weightiest first."""
 
@@ -50,7 +58,7 @@ class Similar:
     score: float
     first_ms: int | None
     title: str
-    shared: tuple[Feature, ...]
+    shared: tuple[Shared, ...]
 
 
 @changing
@@ -166,7 +174,7 @@ class Sessions:
 
     def _told(self, score: float, held: _Packed, shared: Mapping[int, float]) -> Similar:
         by_weight = sorted(shared, key=lambda at: (-shared[at], self._features[at]))
-        features = tuple(self._features[at] for at in by_weight)
+        features = tuple(Shared(*self._features[at]) for at in by_weight)
         return Similar(held.session, round(score, 4), held.first_ms, held.title, features)
 
 

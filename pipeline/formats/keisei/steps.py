@@ -175,7 +175,7 @@ def _of_command(call: shell.Call) -> str:
     program = call.program
     if program in _MOVING or not _NAME.fullmatch(program):
         return ""
-    if program in _WITHOUT_WORD or not call.words or not _WORD.fullmatch(call.words[0]):
+    if program in _WITHOUT_WORD or "." in program or not call.words or not _WORD.fullmatch(call.words[0]):
         return program
     shape = f"{program} {call.words[0]}"
     if shape in _RUNNING:
