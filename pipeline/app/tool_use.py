@@ -77,9 +77,12 @@ def similar_sessions(source: Source, session: str, text: str, *, most: int) -> t
 
 def _session_of(path: Path, asked: str) -> str:
     """Return the session of the first call or prompt in a file, which may be named otherwise."""
+    session = ""
     for event in Trace(path, quiet=True).events:
         if event.role or event.typed:
-            return event.session
+            session = session or event.session
+    if session:
+        return session
     raise InputError("nothing was said or done in it", file=str(path), fix=f"{asked} has nothing to compare.")
 
 

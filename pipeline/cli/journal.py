@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -110,6 +111,6 @@ def claim(
 
 
 def _show(
-    found: object, columns: tuple[str, ...], rows: list[tuple[str, ...]], empty: str, as_json: bool
+    found: object, columns: tuple[str, ...], rows: Sequence[Sequence[str]], empty: str, as_json: bool
 ) -> None:
     output.data(found, lambda: table(columns, rows, empty=empty), as_json=as_json)

@@ -16,7 +16,7 @@ from pipeline.cli.tables import table
 from pipeline.core import clock, system
 from pipeline.core.errors import UsageError, cause
 from pipeline.formats.keisei import tasks
-from pipeline.formats.keisei.journals import Fault
+from pipeline.formats.keisei.journals import Fault, stamp
 
 task = typer.Typer(
     help="Note how long something takes, or time a command.",
@@ -126,7 +126,7 @@ def list_tasks(
     named = [item for item in tasks.tasks(file, faults) if words.lower() in item.name.lower()]
     found = latest(named, limit, as_json=as_json)
     rows = [
-        (item.name, item.state, item.start_epoch and tasks.stamp(item.start_epoch), _took(item), _more(item))
+        (item.name, item.state, item.start_epoch and stamp(item.start_epoch), _took(item), _more(item))
         for item in found
     ]
     output.data(

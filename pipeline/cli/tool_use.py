@@ -34,6 +34,8 @@ DirOption = Annotated[
 NewestOption = Annotated[
     int | None, typer.Option("--newest", metavar="N", min=1, help="Only the N transcripts written last.")
 ]
+_CLASS_COLUMNS = ("class", "times", "sessions", "most in one", "first", "last")
+_STEPS_COLUMNS = ("steps", "times", "sessions", "last")
 _ARROW = " → "
 _MOST_SHARED = 6
 _MOST_PLOTTED = 40
@@ -74,8 +76,9 @@ def patterns(
                 if pattern.times >= times
             ]
         rows = listings.first(known, shown)
-        columns = ("class", "times", "sessions", "most in one", "first", "last")
-        output.data(rows, lambda: table(columns, map(_class_row, rows), empty="no patterns"), as_json=as_json)
+        output.data(
+            rows, lambda: table(_CLASS_COLUMNS, map(_class_row, rows), empty="no patterns"), as_json=as_json
+        )
         listings.tell_rest(len(known), shown, how="--limit 0 shows all")
         _plot_classes(known, plot)
     else:
@@ -88,8 +91,9 @@ def patterns(
                 commands_only=commands,
             )
         some = listings.first(found, shown)
-        columns = ("steps", "times", "sessions", "last")
-        output.data(some, lambda: table(columns, map(_steps_row, some), empty="no patterns"), as_json=as_json)
+        output.data(
+            some, lambda: table(_STEPS_COLUMNS, map(_steps_row, some), empty="no patterns"), as_json=as_json
+        )
         listings.tell_rest(len(found), shown, how="--limit 0 shows all")
         _plot_sequences(found, plot)
     _tell_source(source)
@@ -113,8 +117,8 @@ def _plot_classes(known: Sequence[Pattern], plot: Path | None) -> None:
             (item.event_class, item.times, f"{item.times:,} in {count(item.sessions, 'session')}")
             for item in known
         ]
-        told = f"the {min(len(rows), plots.MOST_BARS)} most frequent of {len(rows)}"
-        plots.bars(rows, plot, title="Classes of events", told=told, unit="events")
+        subtitle = f"the {min(len(rows), plots.MOST_BARS)} most frequent of {len(rows)}"
+        plots.bars(rows, plot, title="Classes of events", subtitle=subtitle, unit="events")
         output.talk(f"drawn: {plot}")
 
 
@@ -127,8 +131,8 @@ def _plot_sequences(found: Sequence[RepeatedSequence], plot: Path | None) -> Non
             for item in found[: plots.MOST_BARS]
         ]
         rows.sort(key=lambda row: -row[1])
-        told = "steps that worked and followed one another, found most widely"
-        plots.bars(rows, plot, title="Steps that come again", told=told, unit="times")
+        subtitle = "steps that worked and followed one another, found most widely"
+        plots.bars(rows, plot, title="Steps that come again", subtitle=subtitle, unit="times")
         output.talk(f"drawn: {plot}")
 
 
@@ -142,9 +146,10 @@ def similar(
     newest: NewestOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the sessions most like one: by what was asked, the files worked on and the commands run.
+    """List the sessions most like one.
 
-    1.00 would be the same. What they share is listed with what says most first.
+    It goes by what was asked, the files worked on and the commands run; 1.00 would be the same. What they
+    share is listed, what says most first.
     """
     if bool(session) == bool(text):
         raise UsageError("like what", fix="Name a session, or give --text, one of them.")
@@ -185,7 +190,10 @@ def coaccess(
     plot: PlotOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List files used together: within five minutes of one another in a session, the most frequent first."""
+    """List files used together.
+
+    That is within five minutes of one another in a session; the most frequent pair comes first.
+    """
     source = use_case.Source(folder, newest=newest)
     with progress("reading"):
         found = use_case.used_together(source.events(session), file=file, times=times)
@@ -221,9 +229,9 @@ def errors(
     plot: PlotOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List for each session how many calls of tools failed, and of which; the latest comes last.
+    """List for each session how many calls of tools failed.
 
-    Among them are calls that a person refused.
+    The latest comes last. Among the failed are calls that a person refused.
     """
     source = use_case.Source(folder, newest=newest)
     with progress("reading"):

@@ -56,7 +56,7 @@ def test_the_bytes_are_those_of_the_format(file):
 def test_two_processes_lose_nothing(file):
     with appending(file, "a", 60) as one, appending(file, "b", 60) as other:
         assert one.stdout.read() and other.stdout.read()
-    faults = []
+    faults: list[journals.Fault] = []
     names = [line["name"] for line in journals.read(file, faults)]
     assert sorted(names) == sorted(f"{writer}-{at}" for writer in "ab" for at in range(60))
     assert not faults and b"\n\n" not in file.read_bytes()
@@ -76,11 +76,11 @@ def test_a_torn_last_line_is_kept_named_and_swallows_nothing(file):
     journals.append(file, [{"kind": "task", "name": "a"}])
     with file.open("ab") as out:
         out.write(b'{"kind":"task","na')
-    torn = []
+    torn: list[journals.Fault] = []
     assert [line["name"] for line in journals.read(file, torn)] == ["a"]
     assert [(fault.line, "torn" in fault.why) for fault in torn] == [(2, True)]
     journals.append(file, [{"kind": "task", "name": "b"}])
-    faults = []
+    faults: list[journals.Fault] = []
     assert [line["name"] for line in journals.read(file, faults)] == ["a", "b"]
     assert [fault.in_words() for fault in faults] == [f"{file}:2: not JSON"]
     assert b'\n{"kind":"task","na\n' in file.read_bytes()
@@ -97,7 +97,7 @@ def test_lines_that_are_no_record_are_named(file):
     file.parent.mkdir()
     long = b'"' + b"x" * (journals.LONGEST_LINE + 5) + b'"\n'
     file.write_bytes(b'[1]\n\n{"kind":"task","name":"a"}\n\xff\n' + long + b'{"kind":"task","name":"b"}\n')
-    faults = []
+    faults: list[journals.Fault] = []
     assert [line["name"] for line in journals.read(file, faults)] == ["a", "b"]
     assert [fault.line for fault in faults] == [1, 4, 5]
 
@@ -144,7 +144,10 @@ def test_a_clock_that_went_back_gives_no_negative_time(file):
 
 def test_tasks_of_other_writers_are_read(file):
     tasks.start(file, "mine", 100)
-    others = [{"kind": "task", "desc": "audit it", "id": "a1", "duration_s": 7.0}, {"kind": "task"}]
+    others: list[journals.Line] = [
+        {"kind": "task", "desc": "audit it", "id": "a1", "duration_s": 7.0},
+        {"kind": "task"},
+    ]
     journals.append(file, [*others, {"kind": "stop", "name": "mine", "start_epoch": 9, "exit": "x"}])
     found = [(item.name, item.state, item.duration_s) for item in tasks.tasks(file, [])]
     expected = [("audit it", "done", 7), ("", "done", None), ("mine", "done", None), ("mine", "open", None)]

@@ -61,7 +61,10 @@ def test_patterns_across_sessions_alone(tmp_path):
     everything = patterns(of(tmp_path, talk), label)
     edits = next(item for item in everything if item.event_class == "tool_use:Edit")
     assert (edits.times, edits.most_in) == (2, IDS[0])
-    assert edits.last_ms - edits.first_ms == 10_000 and first == "2026-03-02T09:00:00.000Z"
+    assert (edits.first_ms, edits.last_ms) == (
+        1772442000000,
+        1772442010000,
+    ) and first == "2026-03-02T09:00:00.000Z"
     assert patterns(of(tmp_path, talk), label, cross_session=True) == []
 
 

@@ -67,11 +67,11 @@ def read(file: Path, faults: list[Fault] | None = None, *, kinds: Iterable[str] 
     wanted = frozenset(kinds)
     try:
         with file.open("rb") as source:
-            for line, why in _lines(source):
-                if why:
+            for number, line, why in _lines(source):
+                if line is None:
                     if faults is not None:
-                        faults.append(Fault(file, int(line), why))
-                elif isinstance(line, dict) and (not wanted or line.get("kind") in wanted):
+                        faults.append(Fault(file, number, why))
+                elif not wanted or line.get("kind") in wanted:
                     yield line
     except FileNotFoundError:
         return
@@ -79,8 +79,8 @@ def read(file: Path, faults: list[Fault] | None = None, *, kinds: Iterable[str] 
         raise unreadable(file, error) from error
 
 
-def _lines(source: BinaryIO) -> Iterator[tuple[Line | int, str]]:
-    """Yield each record with "", and the number of each line that is none with the reason."""
+def _lines(source: BinaryIO) -> Iterator[tuple[int, Line | None, str]]:
+    """Yield the number of each line that holds something, its record, and where it has none the reason."""
     number = 0
     while raw := source.readline(LONGEST_LINE):
         number += 1
@@ -88,7 +88,7 @@ def _lines(source: BinaryIO) -> Iterator[tuple[Line | int, str]]:
         if not whole and len(raw) == LONGEST_LINE:
             while raw and not raw.endswith(b"\n"):
                 raw = source.readline(LONGEST_LINE)
-            yield number, f"longer than {LONGEST_LINE} bytes, so it was passed over"
+            yield number, None, f"longer than {LONGEST_LINE} bytes, so it was passed over"
             continue
         if not raw.strip():
             continue
@@ -96,9 +96,9 @@ def _lines(source: BinaryIO) -> Iterator[tuple[Line | int, str]]:
             value = json.loads(raw.decode())
         except (ValueError, RecursionError):
             torn = "the last line is torn: its writer was stopped. The next record starts a line of its own"
-            yield number, "not JSON" if whole else torn
+            yield number, None, "not JSON" if whole else torn
             continue
-        yield (value, "") if isinstance(value, dict) else (number, "not an object")
+        yield number, *((value, "") if isinstance(value, dict) else (None, "not an object"))
 
 
 class Writer:

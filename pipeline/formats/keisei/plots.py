@@ -19,6 +19,7 @@ from pipeline.text.humanize import count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -28,7 +29,7 @@ _MOST_LABEL = 64
 _DPI = 150
 _INK, _PALE, _BAR = "#24292f", "#8b949e", "#3d6fa8"
 _TOOLS = ("#b5403a", "#e09f3e", "#3d6fa8", "#6a9a58", "#9a8c98")
-"""Colours of the first tools and of all others, told apart by those who see few colours, too."""
+"""Colours of the first tools and of all others, subtitle apart by those who see few colours, too."""
 _TICKS = (
     (1, "1 s"),
     (10, "10 s"),
@@ -64,7 +65,7 @@ def durations(seconds: Sequence[float], file: Path, *, what: str = "session") ->
             textcoords="offset points",
             color=_TOOLS[0],
         )
-    _whole_numbers(axes)
+    _whole_numbers(axes.yaxis)
     axes.set_xlabel(f"length of a {what}, on a logarithmic scale; what took no second stands at 1 s")
     axes.set_ylabel(f"{what}s")
     _title(axes, f"How long a {what} takes", count(len(known), what))
@@ -91,19 +92,19 @@ def failures(
     axes.set_xticks(range(len(labels)), labels, rotation=55, ha="right", rotation_mode="anchor", fontsize=8)
     axes.set_xlim(-0.6, max(0, len(labels) - 1) + 0.6)
     axes.set_ylim(0, max([*floor, 1]) * 1.12)
-    _whole_numbers(axes)
+    _whole_numbers(axes.yaxis)
     axes.set_xlabel("session, by the day on which it began")
     axes.set_ylabel("failed calls of tools")
     if by_tool:
         axes.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    told = (
+    subtitle = (
         f"{count(sum(floor), 'failed call')} of {sum(calls):,}; above each bar their share of the session's"
     )
-    _title(axes, "Failed calls in each session", told)
+    _title(axes, "Failed calls in each session", subtitle)
     _save(figure, file)
 
 
-def bars(rows: Sequence[tuple[str, int, str]], file: Path, *, title: str, told: str, unit: str) -> None:
+def bars(rows: Sequence[tuple[str, int, str]], file: Path, *, title: str, subtitle: str, unit: str) -> None:
     """Draw one bar for each row (label, length, words behind the bar), the first on top."""
     shown = rows[:MOST_BARS]
     figure, axes = _canvas(10, max(2.4, 0.36 * len(shown) + 1.6))
@@ -118,9 +119,9 @@ def bars(rows: Sequence[tuple[str, int, str]], file: Path, *, title: str, told: 
     axes.grid(visible=True, axis="x", color="#e6e8eb", linewidth=0.8)
     axes.grid(visible=False, axis="y")
     axes.tick_params(axis="y", length=0)
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    _whole_numbers(axes.xaxis)
     axes.set_xlabel(unit)
-    _title(axes, title, told)
+    _title(axes, title, subtitle)
     _save(figure, file)
 
 
@@ -182,14 +183,16 @@ def _canvas(width: float, height: float) -> tuple[Figure, Axes]:
     return figure, axes
 
 
-def _title(axes: Axes, title: str, told: str) -> None:
+def _title(axes: Axes, title: str, subtitle: str) -> None:
     axes.set_title(title, loc="left", fontsize=14, fontweight="bold", color=_INK, pad=26)
-    axes.annotate(told, (0, 1), xycoords="axes fraction", xytext=(0, 9), textcoords="offset points",
+    axes.annotate(subtitle, (0, 1), xycoords="axes fraction", xytext=(0, 9), textcoords="offset points",
                   fontsize=10, color="#57606a")  # fmt: skip
 
 
-def _whole_numbers(axes: Axes) -> None:
-    axes.yaxis.get_major_locator().set_params(integer=True)
+def _whole_numbers(axis: Axis) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(integer=True))
 
 
 def _short(text: str, most: int, *, keep_end: bool = False) -> str:

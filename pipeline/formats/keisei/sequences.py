@@ -95,7 +95,7 @@ def repeated_sequences(
         length += 1
         level = _longer(line.held, level, length, times) if length <= longest else {}
     kept = [
-        _told(line, words, _apart(starts, len(words)))
+        _sequence_of(line, words, _apart(starts, len(words)))
         for words, starts in found.items()
         if not _returns(words)
     ]
@@ -178,7 +178,7 @@ def _returns(words: tuple[int, ...]) -> bool:
     return any(words[:size] == words[-size:] for size in range(1, len(words)))
 
 
-def _told(line: _Line, words: tuple[int, ...], starts: Sequence[int]) -> RepeatedSequence:
+def _sequence_of(line: _Line, words: tuple[int, ...], starts: Sequence[int]) -> RepeatedSequence:
     moments = [moment for at in starts if (moment := line.held[at].at_ms) is not None]
     return RepeatedSequence(
         steps=tuple(line.words[word] for word in words),

@@ -27,6 +27,8 @@ MOST_KNOWN = 400_000
 _CHARS = 20_000
 """Characters of a prompt that are looked at: what is behind is most often pasted."""
 _TITLE = 120
+LEAST = 0.02
+"""A likeness below it is nobody's question: words that all sessions have."""
 _EVERYWHERE = 0.1
 """How rare counts what stands in every session: hardly, but where there are only two it is all there is."""
 _WORD = late(r"[^\W\d_][\w-]{2,39}")
@@ -162,17 +164,18 @@ class Sessions:
             if held.session != but and length:
                 own = {at: self._weight(at, number) for at, number in zip(held.ids, held.counts, strict=True)}
                 shared = {at: weights[at] * own[at] for at in weights.keys() & own.keys()}
-                if shared:
-                    size = math.sqrt(sum(weight * weight for weight in own.values()))
-                    found.append((sum(sorted(shared.values())) / (length * size), held, shared))
+                size = math.sqrt(sum(weight * weight for weight in own.values()))
+                score = sum(sorted(shared.values())) / (length * size)
+                if score >= LEAST:
+                    found.append((score, held, shared))
         best = sorted(found, key=lambda item: (-item[0], item[1].session))[:most]
-        return [self._told(score, held, shared) for score, held, shared in best]
+        return [self._likeness(score, held, shared) for score, held, shared in best]
 
     def _weight(self, at: int, number: int) -> float:
         rarity = math.log((len(self._packed) + 1) / (self._in_sessions[at] + 1)) + _EVERYWHERE
         return (1 + math.log(number)) * rarity * _WEIGHTS[self._features[at].kind]
 
-    def _told(self, score: float, held: _Packed, shared: Mapping[int, float]) -> Similar:
+    def _likeness(self, score: float, held: _Packed, shared: Mapping[int, float]) -> Similar:
         by_weight = sorted(shared, key=lambda at: (-shared[at], self._features[at]))
         features = tuple(Shared(*self._features[at]) for at in by_weight)
         return Similar(held.session, round(score, 4), held.first_ms, held.title, features)
