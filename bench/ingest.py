@@ -191,10 +191,10 @@ def main() -> None:
 
     path = Path(sys.argv[1])
     _into_new(path, path.parent)
-    print(_resident_peak())
+    print(resident_peak())
 
 
-def _resident_peak() -> float:
+def resident_peak() -> float:
     """Return this process's peak in MB; on Linux getrusage counts the parent's in, so ask elsewhere."""
     status = Path("/proc/self/status")
     if status.exists():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from bench import behind, dream, growth, hooks, ingest, search, starts, store
+from bench import behind, dream, growth, hooks, ingest, search, starts, store, traces
 from bench.row import GIVEN, OWN, Group, Row, Target, single
 
 IN_PROCESS = "in process, after one untimed round"
@@ -63,7 +63,32 @@ def _intake() -> list[Group]:
         ),
         _memory(100, Target(OWN, other=1.15)),
         _memory(1_000, Target(GIVEN, other=1.3), full=True),
+        _export(10),
+        _export(100, full=True),
+        single(
+            INTAKE,
+            Row(
+                "memory of an export",
+                "peak memory of exporting a trace of 100 MB",
+                "of 10 MB",
+                Target(OWN, other=1.3),
+                unit="MB",
+            ),
+            lambda folder, _: traces.memory(folder),
+        ),
     ]
+
+
+def _export(megabytes: int, *, full: bool = False) -> Group:
+    row = Row(
+        f"export {megabytes} MB",
+        f"an annotated trace of {megabytes} MB, without its secrets",
+        "orjson.loads of its lines",
+        Target(OWN, cpu=130),
+        how=IN_PROCESS,
+        full=full,
+    )
+    return single(INTAKE, row, lambda folder, rounds: traces.exported(folder, rounds, megabytes))
 
 
 def _memory(megabytes: int, target: Target, *, full: bool = False) -> Group:

@@ -17,7 +17,7 @@ from pipeline.record import changing, field
 from pipeline.safety.structured import Cleaner
 from pipeline.transcript import survey
 
-_CHUNK = 1 << 20
+_COMPARED = 1 << 20
 _LEAST_PREFIX = 4
 _FORCE = "Give another --to, or --force to replace it."
 
@@ -108,7 +108,7 @@ def export(
     strict: bool = False,
     to: Path | None = None,
     force: bool = False,
-    write: Callable[[bytes], None],
+    write: Callable[[bytes], object],
     redaction: Redaction,
 ) -> Iterator[Exported | InputError]:
     """Write each trace as compact JSONL, to the folder `to` or through `write`; yield what became of each.
@@ -184,7 +184,7 @@ def _outcome(target: Path, temp: Path, *, force: bool) -> str:
     if not target.is_file():
         return "left"
     with target.open("rb") as old, temp.open("rb") as new:
-        while chunk := old.read(_CHUNK):
+        while chunk := old.read(_COMPARED):
             if new.read(len(chunk)) != chunk:
                 return "replaced" if force else "left"
         return "grown" if new.read(1) else "same"

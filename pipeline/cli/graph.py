@@ -11,14 +11,13 @@ from pipeline.app import scopes
 from pipeline.app.application import App
 from pipeline.app.proposing import Proposal, proposals
 from pipeline.cli import output
-from pipeline.cli.listings import AllOption, LimitOption, first, most, tell_rest
+from pipeline.cli.listings import SHOWN_OF_ID, AllOption, LimitOption, first, most, tell_rest
 from pipeline.cli.options import GraphOption, JsonOption, NameArgument, StoreOption, UserOption, memory_names
 from pipeline.cli.tables import table
 from pipeline.core.errors import UsageError
 from pipeline.domain.operations import RELATIONS
 from pipeline.hooklib.plain import clipped
 
-_SHOWN_OF_ID = 8
 _SNIPPET = 60
 _TYPES = ", ".join(RELATIONS)
 OtherArgument = Annotated[
@@ -141,7 +140,7 @@ def edges(
         limit=0,
     )
     rows = [
-        [each.id[:_SHOWN_OF_ID], each.from_title, each.type, each.to_title, f"{each.strength:.2f}"]
+        [each.id[:SHOWN_OF_ID], each.from_title, each.type, each.to_title, f"{each.strength:.2f}"]
         for each in first(found, shown)
     ]
     columns = ["id", "from", "relation", "to", "strength"]

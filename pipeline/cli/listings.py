@@ -17,6 +17,8 @@ LimitOption = Annotated[
     typer.Option("--limit", metavar="N", min=0, help=f"At most so many; 0: all. On a terminal {USUAL}."),
 ]
 AllOption = Annotated[bool, typer.Option("--all", help="All of them, on a terminal too.")]
+SHOWN_OF_ID = 8
+"""Characters of an id that tell it from the others of a listing."""
 _Row = TypeVar("_Row")
 
 

@@ -15,7 +15,7 @@ from pipeline.app.application import App
 from pipeline.app.traces import Exported, Redaction
 from pipeline.cli import listings, output
 from pipeline.cli.groups import HELP_OPTIONS
-from pipeline.cli.listings import AllOption
+from pipeline.cli.listings import SHOWN_OF_ID, AllOption
 from pipeline.cli.options import JsonOption
 from pipeline.cli.progress import progress
 from pipeline.cli.streams import write
@@ -30,9 +30,8 @@ traces = typer.Typer(context_settings=HELP_OPTIONS)
 
 _USUAL = 20
 """Traces that are listed where nobody says how many: each is read whole for it."""
-_SHOWN_OF_ID = 8
 _MOST_TOOLS = 3
-_MOST_NAMED = 20
+_MOST_PROBLEMS = 20
 _BATCH = 1 << 16
 SessionArgument = Annotated[
     str, typer.Argument(metavar="SESSION", help="A session's id, the beginning of one, or a file.")
@@ -87,7 +86,7 @@ def _row(row: Overview, now: datetime) -> Sequence[object]:
     lasted = (row.last_ms - row.first_ms) / 1000 if row.first_ms is not None and row.last_ms else None
     tools = [f"{name} {number}" for name, number in islice(row.tools.items(), _MOST_TOOLS)]
     return [
-        row.session[:_SHOWN_OF_ID],
+        row.session[:SHOWN_OF_ID],
         day_and_time(row.last_ms / 1000, now) if row.last_ms else "unknown",
         "" if lasted is None else span(lasted),
         row.calls,
@@ -160,34 +159,39 @@ def export_traces(
     _check(sessions, everything=everything, annotated=annotated, strict=strict, to=to, as_json=as_json)
     files = use_case.everywhere()[0] if everything else [use_case.find(text) for text in sessions or ()]
     redaction, out = Redaction(), _Batches()
-    done: list[Exported] = []
-    failed = False
-    with progress("exporting") as tell:
-        for made in use_case.export(
-            files,
-            annotated=annotated,
-            strict=strict,
-            to=to and to.expanduser(),
-            force=force,
-            write=out.add,
-            redaction=redaction,
-        ):
-            if isinstance(made, InputError):
-                output.talk(f"skipped: {made}")
-                failed = True
-                continue
-            done.append(made)
-            tell(f"exporting: {count(len(done), 'trace')}")
+    made = use_case.export(
+        files,
+        annotated=annotated,
+        strict=strict,
+        to=to and to.expanduser(),
+        force=force,
+        write=out.add,
+        redaction=redaction,
+    )
+    done = _consumed(made)
     out.end()
     if to is not None:
         output.data(done, lambda: _tell_export(done), as_json=as_json)
-    for made in done:
-        _tell_problems(made.source, made.problems)
+    for each in done:
+        _tell_problems(each.source, each.problems)
     if redaction.found:
         kinds = ", ".join(redaction.kinds)
         output.talk(f"{count(redaction.found, 'secret')} taken out ([redacted:…] in their place): {kinds}")
-    if failed or any(made.outcome == "left" for made in done):
+    if len(done) < len(files) or any(each.outcome == "left" for each in done):
         raise typer.Exit(1)
+
+
+def _consumed(made: Iterable[Exported | InputError]) -> list[Exported]:
+    """Return what was exported, saying what could not be."""
+    done: list[Exported] = []
+    with progress("exporting") as tell:
+        for each in made:
+            if isinstance(each, InputError):
+                output.talk(f"skipped: {each}")
+                continue
+            done.append(each)
+            tell(f"exporting: {count(len(done), 'trace')}")
+    return done
 
 
 def _check(
@@ -237,7 +241,7 @@ def _tell_export(done: Iterable[Exported]) -> None:
 
 
 def _tell_problems(file: str, problems: Sequence[Problem]) -> None:
-    for problem in problems[:_MOST_NAMED]:
+    for problem in problems[:_MOST_PROBLEMS]:
         output.talk(f"{file}:{problem.line}: {problem.reason}; passed over, it stays in the transcript")
-    if len(problems) > _MOST_NAMED:
-        output.talk(f"{file}: {len(problems) - _MOST_NAMED:,} more such lines")
+    if len(problems) > _MOST_PROBLEMS:
+        output.talk(f"{file}: {len(problems) - _MOST_PROBLEMS:,} more such lines")

@@ -6,17 +6,19 @@ alone. `redaction.redact` stays the one judge of texts.
 
 from __future__ import annotations
 
+import json
 import re
 from functools import lru_cache
 from typing import Any
 
-from pipeline.hooklib import jsonish
 from pipeline.safety.redaction import redact
 from pipeline.safety.secret_rules import FAR_KEY_HINTS, KEY_HINTS
 
 DEEPEST = 100
 """Levels below which a list or mapping is given as its JSON text: readers of JSON stop at 250 or so."""
-_MOST_HELD = 4_000_000
+_MOST_HELD = 2_000_000
+"""Characters of texts that are remembered, each counted with what it takes beside them."""
+_ENTRY = 300
 _LONGEST_NAMED = 400
 _SHORT_KEY = 12
 _HARMLESS = re.compile(
@@ -84,7 +86,7 @@ class Cleaner:
             if self._held > _MOST_HELD:
                 self._seen, self._held = {}, 0
             self._seen[text] = seen
-            self._held += len(text) + len(seen[0])
+            self._held += len(text) + _ENTRY + (len(seen[0]) if seen[1] else 0)
         self.found += seen[1]
         self.kinds.update(seen[2])
         return seen[0]
@@ -122,12 +124,16 @@ def json_text(value: Any) -> str:
             pieces.append("{")
             left.append(_Written("}"))
             for number, (name, inner) in reversed(list(enumerate(item.items()))):
-                left += [inner, _Written(f"{',' if number else ''}{jsonish.dumps(name)}:")]
+                left += [inner, _Written(f"{',' if number else ''}{_plain(name)}:")]
         elif isinstance(item, list):
             pieces.append("[")
             left.append(_Written("]"))
             for number, inner in reversed(list(enumerate(item))):
                 left += [inner, _Written("," if number else "")]
         else:
-            pieces.append(jsonish.dumps(item if _fits(item) else str(item)))
+            pieces.append(_plain(item if _fits(item) else str(item)))
     return "".join(pieces)
+
+
+def _plain(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

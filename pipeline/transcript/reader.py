@@ -40,7 +40,8 @@ TAIL = 256
 BUFFER = 1 << 18
 _KERNELS = ("/proc/", "/sys/")
 _THOROUGH = 40 * HEAD
-_TOLERANCE = timedelta(days=1)
+TOLERANCE = timedelta(days=1)
+"""How far ahead of now a stamp may be: clocks differ, and a later one is no time."""
 _LARGEST = 2**64
 WORTH_A_GLANCE = 1 << 18
 """Bytes to read from which on the quick way through them has won the time that it takes to load."""
@@ -224,7 +225,7 @@ class _Pass:
         self.glance_from = glance_from
         self.path = path
         self.stat = os.fstat(handle.fileno())
-        self.context = Context(session=path.stem, latest=now + _TOLERANCE)
+        self.context = Context(session=path.stem, latest=now + TOLERANCE)
         self.queue = Queue()
         self.offset = 0
         self.line = 0

@@ -149,6 +149,11 @@ class Home:
         return done.stdout
 
 
+def counts(text: str) -> dict[str, str]:
+    """Return what the awk recipe printed, by class."""
+    return {name: number for number, name in (line.split(" ", 1) for line in text.splitlines())}
+
+
 def tokens(text: str) -> list[str]:
     return text.split()
 
@@ -249,7 +254,7 @@ def test_sqlite_lists_the_costly_agents(ours):
 
 
 def test_awk_counts_by_class(ours):
-    counted = dict(reversed(line.split(" ", 1)) for line in ours.sh(BY_CLASS).splitlines())
+    counted = counts(ours.sh(BY_CLASS))
     assert counted == {name: str(number) for name, number in CLASSES.items()}
 
 
@@ -275,7 +280,7 @@ def test_labels_of_kei_memory_are_counted_as_its_rules_have_them(ours, tmp_path)
     strict = Home(tmp_path)
     traces.transcripts(strict.claude / "projects")
     strict.export("--strict-compat")
-    counted = dict(reversed(line.split(" ", 1)) for line in strict.sh(BY_CLASS).splitlines())
+    counted = counts(strict.sh(BY_CLASS))
     assert counted == {
         "user": "4",  # two prompts, two results: of a result it does not know that it is one
         "tool_use:Bash": "4",  # not the flat one, of which it does not know the kind
@@ -295,14 +300,9 @@ def test_on_real_transcripts_jq_and_awk_count_what_stands_in_them(real):
     uses = Counter(block["name"] for block in tool_blocks("tool_use"))
     failed = sum(bool(block.get("is_error")) for block in tool_blocks("tool_result"))
     assert sum(uses.values()) > 900 and failed > 50
-    by_class = Counter(
-        {
-            name: int(number)
-            for number, name in (line.split(" ", 1) for line in real.sh(BY_CLASS).splitlines())
-        }
-    )
+    by_class = counts(real.sh(BY_CLASS))
     for tool in ("Bash", "Read", "Edit", "Grep"):
-        assert by_class[f"tool_use:{tool}"] == uses[tool]
+        assert by_class[f"tool_use:{tool}"] == str(uses[tool])
     everything = real.sh(BY_CLASS.replace("| head -20", ""))
     assert len(everything.splitlines()) > 20
     errors = real.sh(ERRORS)
@@ -317,9 +317,7 @@ def test_on_real_transcripts_jq_and_awk_count_what_stands_in_them(real):
 
 def test_on_real_transcripts_pandas_counts_the_same(real):
     first = PANDAS.partition("# Recipe 2")[0]
-    by_awk = {
-        name: number for number, name in (line.split(" ", 1) for line in real.sh(BY_CLASS).splitlines())
-    }
+    by_awk = counts(real.sh(BY_CLASS))
     lines = [line.rsplit(None, 1) for line in real.python(first).splitlines()]
     by_pandas = dict(pair for pair in lines if len(pair) == 2 and pair[0] in by_awk)
     assert len(by_pandas) >= 19  # those with equal counts may differ in which of them is the twentieth

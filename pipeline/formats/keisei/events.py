@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -19,6 +19,7 @@ from pipeline.core.errors import ODD_DATA
 from pipeline.record import changing, field
 from pipeline.transcript import Reading, Seen, trace
 from pipeline.transcript.legacy import moment as flat_moment
+from pipeline.transcript.reader import TOLERANCE
 from pipeline.transcript.records import BRANCH_CHARS, Context, directory_of, id_of, session_of, text_field
 from pipeline.transcript.speech import content_of, text_of
 from pipeline.transcript.tools import path_in
@@ -27,10 +28,10 @@ MOST_CALLS = 20_000
 """Calls of tools that are remembered by their id, so that a result can say whose it is."""
 UNNAMED = "other"
 """What a line is that names no type of its own."""
-_TOLERANCE = timedelta(days=1)
-_RESULT_ROLE, _USE_ROLE = "tool_result", "tool_use"
 
 Role = Literal["tool_use", "tool_result", ""]
+_USE_ROLE: Literal["tool_use"] = "tool_use"
+_RESULT_ROLE: Literal["tool_result"] = "tool_result"
 
 
 class Problem(NamedTuple):
@@ -114,7 +115,7 @@ class Trace:
         self._quiet = quiet
         self._now = now or clock.from_environment().now()
         self._reading: Reading[Seen] | None = None
-        self._context = Context(session=path.stem, latest=self._now + _TOLERANCE)
+        self._context = Context(session=path.stem, latest=self._now + TOLERANCE)
         self._calls: dict[str, _Call] = {}
         self._odd: list[Problem] = []
         self._last: tuple[str | None, int | None] = (None, None)
@@ -253,9 +254,9 @@ class Trace:
 
 
 def _role(kind: str) -> Role:
-    if kind == "tool_use":
-        return "tool_use"
-    return "tool_result" if kind == "tool_result" else ""
+    if kind == _USE_ROLE:
+        return _USE_ROLE
+    return _RESULT_ROLE if kind == _RESULT_ROLE else ""
 
 
 def _text(content: object) -> str:

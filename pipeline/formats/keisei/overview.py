@@ -11,7 +11,7 @@ from pipeline.hooklib.plain import one_line
 from pipeline.record import changing, field
 from pipeline.safety.structured import Cleaner, json_text
 
-_LONGEST = 200
+_LINE_CHARS = 200
 _MOST_READ = 4_000
 """Characters of a text of which a line is shown; what is further on can't be in it."""
 _TELLING = ("command", "pattern", "query", "url", "skill", "subagent_type", "description", "prompt")
@@ -123,4 +123,4 @@ def _about(event: Event, cleaner: Cleaner) -> str:
 
 
 def _shown(text: str, cleaner: Cleaner) -> str:
-    return one_line(cleaner.text(text[:_MOST_READ]), _LONGEST)
+    return one_line(cleaner.text(text[:_MOST_READ]), _LINE_CHARS)
