@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pipeline.formats.keisei.events import Trace
 from pipeline.formats.keisei.export import Tally, lines
@@ -215,6 +217,30 @@ def test_an_export_holds_one_line_at_a_time(tmp_path):
         assert size > number * len(text)
         peaks.append(peak * (1 if sys.platform == "darwin" else 1024))
     assert resource.getpagesize() and peaks[1] - peaks[0] < 12_000_000
+
+
+NAMES = ("type", "kind", "ts", "timestamp", "message", "content", "tool", "event_class", "is_error", "uuid",
+         "sessionId", "toolUseResult", "input", "id", "name", "tool_use_id", "file_path", "role")  # fmt: skip
+WORDS = ("assistant", "user", "tool_use", "tool_result", "other", "again", "2026-04-25T00:00:00Z", "", "t1")
+ODD = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 2**70) | st.floats() | st.sampled_from(WORDS)
+    | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=5),
+    max_leaves=12,
+)  # fmt: skip
+
+
+@given(st.lists(st.dictionaries(st.sampled_from(NAMES), ODD, max_size=8) | ODD, max_size=4), st.booleans())
+@settings(max_examples=40)
+def test_any_lines_give_an_export_that_is_json(tmp_path_factory, values, strict):
+    file = tmp_path_factory.getbasetemp() / "any.jsonl"
+    file.write_text("".join(json.dumps(value) + "\n" for value in [two()[0], *values]), "utf-8")
+    found = Trace(file, quiet=True)
+    rows = rows_of(b"".join(lines(found.events, Cleaner(), annotated=True, strict=strict)))
+    records = [value for value in values if isinstance(value, dict)]
+    assert len(rows) >= 1 + len(records)
+    assert len({problem.line for problem in found.problems}) == len(values) - len(records)
+    assert all(isinstance(row["event_class"], str) and row["sessionId"] for row in rows)
 
 
 @pytest.mark.parametrize("records", [one(), two(), old()], ids=["one", "two", "old"])

@@ -167,6 +167,30 @@ def ours(tmp_path_factory: pytest.TempPathFactory) -> Home:
     return home
 
 
+def test_all_three_read_what_becomes_of_hostile_lines(tmp_path):
+    home = Home(tmp_path)
+    call = b'{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Bash","input":{"command":'
+    end = b"}}]}}\n"
+    lines = [
+        call + b'{"a":' * 400 + b"1" + b"}" * 400 + end,
+        call + b"[" * 400 + b"]" * 400 + end,
+        call + b'"caf\xe9 \\ud83d \\u0000 \xe2\x80\xa8 x"' + end,
+        call + b'123456789012345678901234567890, "n": NaN, "i": 1e999' + end,
+        b'{"type":"user","event_class":{"no":"text"},"timestamp":5,"is_error":"yes","message":[1]}\n',
+        b'{"type":"user","toolUseResult":{"event_class":"not this one"}}\n',
+        call + b'"torn',
+    ]
+    file = home.claude / "projects" / "-x" / "hostile.jsonl"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"".join(lines))
+    home.export()
+    found = {"tool_use:Bash": "4", "user": "1", "tool_result": "1"}
+    assert counts(home.sh(BY_CLASS)) == found
+    assert json.loads(home.sh(MEDIAN_EVENTS)) == {"s": "hostile", "n": 6}
+    printed = home.python(PANDAS.partition("# Recipe 2")[0]).splitlines()
+    assert dict(line.split() for line in printed[1:-1]) == found
+
+
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Home:
     """A home whose journals and ledger of agents Reverie wrote."""
