@@ -37,7 +37,7 @@ def ended(tool_id, result, second, **more):
 
 @pytest.fixture
 def transcript(tmp_path):
-    """A session with four sub-agents: done, failed, in the background, and one that never answered."""
+    """A session with five sub-agents: done, failed, in the background, never answered, and still at it."""
     return write_lines(
         tmp_path / "p" / "s1.jsonl",
         [
@@ -49,6 +49,8 @@ def transcript(tmp_path):
             ended("t3", {"status": "async_launched", "agentId": "a3"}, 8),
             b'{"torn\n',
             started("t4", "Explore", "Forgotten", 9),
+            started("t5", "Explore", "Still at it", 10, tool="Agent"),
+            ended("t5", {"status": "async_launched", "agentId": "a5", "totalTokens": 0}, 10),
             user(NOTED, **at(20)),
         ],
     )
@@ -65,6 +67,7 @@ def test_each_sub_agent_has_its_end_and_its_tokens(transcript):
         ("t2", "Plan", "failed", None, 0, 0),
         ("a3", "Explore", "done", 9000, 7000, 0),
         ("t4", "Explore", "running", None, 0, 0),
+        ("a5", "Explore", "running", None, 0, 0),
     ]
 
 
@@ -91,16 +94,16 @@ def test_the_calls_of_a_sub_agents_own_transcript_are_counted(transcript, place)
 def test_a_fork_counts_no_sub_agent_twice(transcript, tmp_path):
     fork = tmp_path / "p" / "s2.jsonl"
     fork.write_bytes(transcript.read_bytes())
-    assert len(list(agents([transcript, fork, tmp_path / "gone.jsonl"]))) == 4
+    assert len(list(agents([transcript, fork, tmp_path / "gone.jsonl"]))) == 5
 
 
 def test_the_published_query_runs_on_what_is_written(transcript, tmp_path):
     file = tmp_path / "new" / "ledger.sqlite"
-    assert agents_file.write(file, agents([transcript])) == 4
+    assert agents_file.write(file, agents([transcript])) == 5
     with sqlite3.connect(file) as connection:
         assert connection.execute(SHELL).fetchall() == [("a1", 150000)]
     connection.close()
-    assert [agent.id for agent in agents_file.read(file)] == ["a1", "a3", "t2", "t4"]
+    assert [agent.id for agent in agents_file.read(file)] == ["a1", "a3", "a5", "t2", "t4"]
     assert file.stat().st_mode & 0o777 == 0o600 and len(list(file.parent.iterdir())) == 1
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import resource
 import signal
 import subprocess
@@ -199,6 +200,34 @@ def test_a_signal_reaches_the_command_and_ends_us_likewise(commands, tmp_path):
     running.send_signal(signal.SIGTERM)
     assert (running.communicate(timeout=60)[0], running.returncode) == (b"", -signal.SIGTERM)
     assert journal_of(tmp_path)[-1]["exit"] == 128 + signal.SIGTERM
+
+
+PASSING = """
+import signal
+from pipeline.core.signals import signals_to
+seen = []
+with signals_to(lambda number, _: seen.append(number)):
+    signal.raise_signal(signal.SIGINT)
+    signal.raise_signal(signal.SIGTERM)
+print("seen", *seen, "end", flush=True)
+"""
+
+
+def test_what_the_keys_of_a_terminal_send_is_not_passed_on_twice():
+    process, terminal = pty.fork()
+    if process == 0:
+        os.chdir(ROOT)
+        os.execv(sys.executable, [sys.executable, "-c", PASSING])
+    shown = b""
+    while b"end" not in shown:
+        shown += os.read(terminal, 4096)
+    os.close(terminal)
+    os.waitpid(process, 0)
+    assert shown.split() == [b"seen", b"15", b"end"]
+    alone = subprocess.run(
+        [sys.executable, "-c", PASSING], cwd=ROOT, capture_output=True, start_new_session=True
+    )
+    assert alone.stdout.split() == [b"seen", b"2", b"15", b"end"]
 
 
 @pytest.mark.parametrize(("name", "code"), [("no-such-command", 127), (str(ROOT / "LICENSE"), 126)])
