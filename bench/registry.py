@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from bench import behind, dream, growth, hooks, ingest, search, starts, store, traces
+from bench import behind, dream, growth, hooks, ingest, search, starts, store, tool_use, traces
 from bench.row import GIVEN, OWN, Group, Row, Target, single
 
 IN_PROCESS = "in process, after one untimed round"
@@ -76,7 +76,29 @@ def _intake() -> list[Group]:
             ),
             lambda folder, _: traces.memory(folder),
         ),
+        _asked("patterns", "the sequences of steps that come again in", Target(OWN, cpu=25)),
+        _asked("similar", "what sessions are compared by, of", Target(OWN, cpu=25)),
+        _asked("coaccess", "files used together in", Target(OWN, cpu=13), full=True),
+        _asked("errors", "failed calls of tools in", Target(OWN, cpu=13), full=True),
+        single(
+            INTAKE,
+            Row(
+                "a line of a journal",
+                "50 lines added to a journal one by one",
+                "flock, write and fsync",
+                Target(OWN, cpu=6),
+                how=IN_PROCESS,
+            ),
+            tool_use.appended,
+        ),
     ]
+
+
+def _asked(question: str, work: str, target: Target, *, full: bool = False) -> Group:
+    row = Row(
+        question, f"{work} a trace of 10 MB", "orjson.loads of its lines", target, how=IN_PROCESS, full=full
+    )
+    return single(INTAKE, row, partial(tool_use.asked, question))
 
 
 def _export(megabytes: int, *, full: bool = False) -> Group:

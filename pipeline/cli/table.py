@@ -115,6 +115,21 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
         "dialogue": Entry("dialogue", "dialogue", "Show or delete the dialogue in the ledger."),
         "traces": Entry("traces", "traces", "Show what tools did in each session; write it out."),
     },
+    "Time and tools": {
+        "task": Entry("task", "task", "Note how long something takes, or time a command."),
+        "journal": Entry(
+            "journal", "journal", "Show the journals of sessions and claims, and bring them up to date."
+        ),
+        "agents": Entry("agents", "agents", "List sub-agents: what for, how long, how many tokens."),
+        "patterns": Entry(
+            "tool_use",
+            "patterns",
+            "List what comes again and again: steps that follow one another, or classes of events.",
+        ),
+        "similar": Entry("tool_use", "similar", "List the sessions most like one."),
+        "coaccess": Entry("tool_use", "coaccess", "List files used together."),
+        "errors": Entry("tool_use", "errors", "List for each session how many calls of tools failed."),
+    },
     "Dreams": {
         "dream": Entry("dream", "dream", "Consolidate the stores whose gates are open."),
         "consolidate": Entry("dream", "consolidate", "Merge and prune one store, checked and undoable."),

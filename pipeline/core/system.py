@@ -81,6 +81,17 @@ def ending(pid: int, *, force: bool, system: str = sys.platform) -> list[str]:
     return ["taskkill", "/T", *(["/F"] if force else []), "/PID", str(pid)]
 
 
+def end_by(number: int) -> None:
+    """End this process by a signal, as another process was ended, without a core of its own."""
+    import resource
+    import signal
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if number != signal.SIGKILL:
+        signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+
+
 def may_copy(system: str = sys.platform) -> bool:
     """Whether this process may be copied with `start_copy`.
 

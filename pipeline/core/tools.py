@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from pipeline.core import signals
 from pipeline.core.errors import InputError
 from pipeline.hooklib import places
 
@@ -44,6 +45,27 @@ def run_tool(command: Sequence[str], *, given: str = "") -> tuple[int, str, str]
     # Escaped, so that what is read and given back (a crontab) keeps every byte.
     out, err = (text.decode("utf-8", "surrogateescape") for text in (done.stdout, done.stderr))
     return done.returncode, out, err
+
+
+def run_through(command: Sequence[str]) -> int:
+    """Run `command` on the streams of this process, and return its exit status, negative for a signal's.
+
+    Signals that ask this process to end go to the command instead. Raises OSError when it can't be started.
+    """
+    child: list[subprocess.Popen[bytes]] = []
+    early: list[int] = []
+
+    def pass_on(number: int, _: object) -> None:
+        for running in child:
+            running.send_signal(number)
+        if not child:
+            early.append(number)
+
+    with signals.signals_to(pass_on):
+        child.append(subprocess.Popen(command))
+        for number in early:
+            child[0].send_signal(number)
+        return child[0].wait()
 
 
 def edit_text(text: str) -> str:

@@ -22,6 +22,7 @@ OWNERS = {
         "pipeline/search/fts.py",
         "pipeline/search/vectors/word_table.py",
         "pipeline/search/index_reader.py",
+        "pipeline/formats/keisei/agents_file.py",
     },
     "_sqlite3": {"pipeline/search/index_reader.py"},
     "subprocess": {
@@ -33,6 +34,7 @@ OWNERS = {
     "msgspec": {"pipeline/transcript/quick.py"},
     "wordllama": {"pipeline/search/vectors/embedded.py"},
     "numpy": {"pipeline/search/vectors/nearest.py"},
+    "matplotlib": {"pipeline/formats/keisei/plots.py"},
     "tomlkit": {"pipeline/install/config_edit.py", "pipeline/install/toml_entry.py"},
     "mcp": {"pipeline/server/http.py"},
     "uvicorn": {"pipeline/server/http.py", "pipeline/web/serving.py"},

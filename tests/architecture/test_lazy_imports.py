@@ -6,7 +6,7 @@ import sys
 
 from tests.architecture.source import ROOT
 
-HEAVY = ("anthropic", "mcp", "tenacity", "tomlkit", "numpy", "wordllama", "httpx", "httpx2")
+HEAVY = ("anthropic", "mcp", "tenacity", "tomlkit", "numpy", "wordllama", "matplotlib", "httpx", "httpx2")
 TELL = "import atexit, json, sys; atexit.register(lambda: print('\\n' + json.dumps(sorted(sys.modules))));"
 COMMANDS = ("status", "list", "why x", "config", "conversations", "doctor", "--help", "recall x", "injected")
 ALL_OF_THEM = (

@@ -192,6 +192,22 @@ def test_all_three_read_what_becomes_of_hostile_lines(tmp_path):
 
 
 @pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    """A home whose journals and ledger of agents Reverie wrote."""
+    home = Home(tmp_path_factory.mktemp("written"))
+    traces.transcripts(home.claude / "projects")
+    traces.with_agent(home.claude / "projects")
+    for name, seconds in (("audit-shop", 10), ("audit-rules", 30), ("wave10-audit", 20), ("wave10-split", 6)):
+        home.reverie("task", "add", name, "--seconds", str(seconds))
+    home.reverie("task", "wrap", "audit-none", "--", "true")
+    home.reverie("ingest", "--dir", str(home.claude / "projects"))
+    home.reverie("journal", "update")
+    home.reverie("agents", "--to", str(home.claude / "agents" / "ledger.sqlite"))
+    home.export()
+    return home
+
+
+@pytest.fixture(scope="module")
 def real(tmp_path_factory: pytest.TempPathFactory) -> Home:
     if not REAL.is_dir():
         pytest.skip(f"no real transcripts at {REAL}")
@@ -298,6 +314,17 @@ def test_pandas_reads_traces_and_journals(ours):
     assert len(bars) == 30 and (bars[0], bars[-1], sum(bars)) == (2, 1, 3)
     (medians,) = [json.loads(line.split(" ", 1)[1]) for line in lines if line.startswith("VALUE")]
     assert medians == {"audit": 20.0, "wave10": 13.0}
+
+
+def test_recipes_read_the_journals_and_the_ledger_that_reverie_wrote(written):
+    assert written.sh(MEDIAN_AUDIT) == "20\n"
+    assert written.sh(COSTLY_AGENTS) == "a1|150000\n"
+    lines = written.python(PANDAS).splitlines()
+    (bars,) = [json.loads(line.split(" ", 1)[1]) for line in lines if line.startswith("HISTOGRAM")]
+    sessions = (written.claude / "memory/time-metrics/sessions.jsonl").read_text("utf-8").splitlines()
+    assert (sum(bars), len(sessions)) == (4, 4)
+    (medians,) = [json.loads(line.split(" ", 1)[1]) for line in lines if line.startswith("VALUE")]
+    assert medians == {"Look around": 5.0, "audit": 20.0, "wave10": 13.0}
 
 
 def test_labels_of_kei_memory_are_counted_as_its_rules_have_them(ours, tmp_path):

@@ -16,6 +16,7 @@ from tests.support.transcripts import assistant, tool_use, user, write_lines
 ONE = "0a5e1c10-1111-4111-8111-111111111111"
 TWO = "1b6f2d20-2222-4222-8222-222222222222"
 OLD = "2c703e30-3333-4333-8333-333333333333"
+FOUR = "3d814f40-4444-4444-8444-444444444444"
 LONG_COMMAND = "cd shop\nmake " + "x" * 200
 
 
@@ -154,6 +155,22 @@ def transcripts(projects: Path) -> list[Path]:
         write_lines(folder / f"{name}.jsonl", lines)
         for name, lines in ((ONE, one()), (TWO, two()), (OLD, old()))
     ]
+
+
+def with_agent(projects: Path) -> Path:
+    """Write one more session, in which a sub-agent took five seconds and 150,000 tokens."""
+    asked = {"subagent_type": "Explore", "description": "Look around", "prompt": "?"}
+    outcome = {"agentId": "a1", "totalDurationMs": 5000, "totalTokens": 150_000, "totalToolUseCount": 4}
+    lines = [
+        stamped(FOUR, "2026-05-02T08:00:00.000Z", "x1", assistant([tool_use("Task", asked, "y1")])),
+        stamped(
+            FOUR,
+            "2026-05-02T08:00:05.000Z",
+            "x2",
+            user([result("y1", "seen")], toolUseResult=outcome | {"usage": {"output_tokens": 800}}),
+        ),
+    ]
+    return write_lines(projects / "-home-dev-shop" / f"{FOUR}.jsonl", lines)
 
 
 def journals(claude: Path) -> None:
