@@ -1,7 +1,7 @@
 """Agent-memory's files: memories in three JSONL files, an index, backups, an archive; read, written, mended.
 
-`AgentMemory` is the library: append, query, update, archive, delete, stats. The files are the truth; index and
-side file of access data can be made anew, or lost, without loss of a memory.
+`AgentMemory` is the library: append, query, update, archive, delete, stats. The files are the truth; the
+index and the side file of access data can be made anew, or lost, without loss of a memory.
 """
 
 from typing import TYPE_CHECKING

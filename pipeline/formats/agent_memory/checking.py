@@ -1,8 +1,8 @@
 """What is wrong in a folder, told by file and line, and its repair: nothing is thrown away by either.
 
 Repair fills in defaults, moves a line to the file of its type, and puts lines that nobody can read into a
-file beside theirs, as they are. What such a line held comes back from a backup where one has it; a file of which
-nothing can be read comes back whole, from the newest backup, else from the archive.
+file beside theirs, as they are. What such a line held comes back from a backup where one has it; a file of
+which nothing can be read comes back whole, from the newest backup, else from the archive.
 """
 
 from __future__ import annotations
@@ -86,8 +86,8 @@ def _of_lines(folder: Folder) -> Iterator[Finding]:
             yield Finding(name, 0, "unreadable", str(error.args[0]), error.fix, True)
             continue
         for line in content.troubles:
-            fix, error = _FIXES[line.trouble], line.trouble not in _COUNTED
-            yield Finding(name, line.number, line.trouble, line.why, fix, error)
+            fix, bad = _FIXES[line.trouble], line.trouble not in _COUNTED
+            yield Finding(name, line.number, line.trouble, line.why, fix, bad)
         if not content.ends:
             fix = "The next write ends it."
             yield Finding(name, len(content.lines), "unended", "the last line has no break", fix, False)

@@ -1,4 +1,4 @@
-"""A folder of agent-memory's files, opened: what is read is kept until a file changes; one writer at a time."""
+"""A folder of agent-memory's files, opened: what is read is kept until a file changes; one writer only."""
 
 from __future__ import annotations
 

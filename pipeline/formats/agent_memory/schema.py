@@ -212,13 +212,18 @@ def corrected(record: Mapping[str, Any], kind: str, raw: bytes, now: datetime) -
         put("importance", "medium")
     if type(found.get("archived")) is not bool:
         put("archived", False)
-    meta = found.get("task_metadata")
-    if isinstance(meta, dict) and meta.get("status") in STATUSES:
-        at = moment_of(found["updated_at"]) or now
-        whole = settled_task(meta, at)
-        if {*whole} - {*meta}:
-            put("task_metadata", {**meta, **whole})
+    meta = _whole_task(found.get("task_metadata"), moment_of(found["updated_at"]) or now)
+    if meta is not None:
+        put("task_metadata", meta)
     return found, fixed
+
+
+def _whole_task(meta: object, at: datetime) -> dict[str, Any] | None:
+    """Return task metadata with what was missing in it, None where nothing can be filled in."""
+    if not isinstance(meta, dict) or meta.get("status") not in STATUSES:
+        return None
+    whole = settled_task(meta, at)
+    return {**meta, **whole} if {*whole} - {*meta} else None
 
 
 def _times(record: Record, now: datetime) -> Iterator[tuple[str, str]]:

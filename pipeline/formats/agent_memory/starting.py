@@ -44,9 +44,11 @@ def start(memory: AgentMemory) -> None:
 def log_to(file: str, level: str) -> None:
     """Let what happens to the files be logged to `file`, of at most 10 MB and with three former ones."""
     LOG.setLevel(level)
-    if not file:
+    if not LOG.handlers:
+        LOG.addHandler(logging.NullHandler())  # Else Python would print it beside what the program says.
+    path = Path(file).expanduser().absolute()
+    if not file or any(getattr(known, "baseFilename", "") == str(path) for known in LOG.handlers):
         return
-    path = Path(file).expanduser()
     ensure_dir(path.parent)
     handler = RotatingFileHandler(path, maxBytes=_MOST_LOG, backupCount=_LOGS, encoding="utf-8", delay=True)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
