@@ -273,8 +273,8 @@ class AgentMemorySettings(_Section):
 
     folder: str = Field(
         "",
-        description="Where the files are. Empty: $MEMORY_DIR in a shell, else agents/memories in Claude"
-        " Code's folder.",
+        description="Where the files are. Empty: agents/memories in Claude Code's folder. MEMORY_DIR of your"
+        " shell stands above it.",
     )
     mirror: str = Field(
         "",

@@ -1,4 +1,4 @@
-"""`reverie agent-memory` as a person calls it: each command, the flags of its own program, where the files are."""
+"""`reverie agent-memory` as a person calls it: each command, each flag, where the files are."""
 
 import json
 
@@ -54,13 +54,13 @@ def test_each_flag_does_what_its_command_does(desk, kept):
     assert "Usage" in run(desk).out
 
 
-def test_the_folder_is_the_option_s_else_the_setting_s_else_the_variable_s(desk, tmp_path):
+def test_the_folder_is_the_options_else_the_variables_else_the_settings(desk, tmp_path):
     run(desk, "add", "By default")
     assert (root_of(desk) / "learnings.jsonl").stat().st_size
+    desk.here("config", "set", "agent_memory.folder", str(tmp_path / "setting"))
     run(desk, "add", "By variable", MEMORY_DIR=str(tmp_path / "variable"))
     assert "By variable" in (tmp_path / "variable" / "learnings.jsonl").read_text()
-    desk.here("config", "set", "agent_memory.folder", str(tmp_path / "setting"))
-    run(desk, "add", "By setting", MEMORY_DIR=str(tmp_path / "variable"))
+    run(desk, "add", "By setting")
     assert "By setting" in (tmp_path / "setting" / "learnings.jsonl").read_text()
     run(desk, "add", "By option", "--dir", str(tmp_path / "option"))
     assert "By option" in (tmp_path / "option" / "learnings.jsonl").read_text()

@@ -102,8 +102,8 @@ VARIABLES = ("MEMORY_DIR", *(variable for variable, _, _ in _READ.values() if va
 
 
 def default_folder(named: str = "") -> Path:
-    """Return the folder of the files: `named` by a setting, else by MEMORY_DIR, else Claude Code's."""
-    chosen = named or places.variable("MEMORY_DIR")
+    """Return the folder of the files: by MEMORY_DIR, else `named` by a setting, else in Claude Code's."""
+    chosen = places.variable("MEMORY_DIR") or named
     return Path(chosen).expanduser().absolute() if chosen else paths.config_dir() / "agents" / "memories"
 
 
