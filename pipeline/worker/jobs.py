@@ -38,7 +38,7 @@ from pipeline.ledger.outages import Outage
 from pipeline.llm.retry import PASSES
 from pipeline.recall.prepared import hook_state, session_memory
 from pipeline.record import changing, field
-from pipeline.worker import extraction_runner, recall_log, retry
+from pipeline.worker import extraction_runner, mirroring, recall_log, retry
 from pipeline.worker.context import WorkerContext, log_fields
 from pipeline.worker.derived_files import DerivedFiles
 from pipeline.worker.dream_runner import DreamRunner
@@ -155,6 +155,7 @@ class Worker:
             if asks:
                 self._dream_due(done, now_too=now_too)
             self.derived.index()
+            mirroring.keep(context)
             session_memory.sweep(context.home, context.now())
         self._keep_for_a_time()
         hook_state.refresh(ledger, context.home, context.settings, context.clock)
