@@ -1,4 +1,4 @@
-"""A store and agent-memory's files kept the same: lossless both ways, conflicts keep both, one door, undoable."""
+"""A store and agent-memory's files kept the same: lossless, conflicts keep both, one door, undoable."""
 
 import json
 from dataclasses import replace
@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from pipeline.config import Settings
 from pipeline.context import open_store
 from pipeline.core.ids import derived_id, new_id
 from pipeline.domain.memory import TYPES, Evidence
@@ -13,6 +14,7 @@ from pipeline.formats.agent_memory import AgentMemory, mirror
 from pipeline.formats.agent_memory.mapping import changed_by, memory_of, record_of, shared, word_of
 from pipeline.formats.agent_memory.memory import Change
 from pipeline.formats.agent_memory.schema import faults, made
+from pipeline.revision import Door
 from pipeline.store.files.document import compose, parse
 from tests.formats.conftest import NOON
 from tests.support.stores import memory as ours
@@ -115,8 +117,6 @@ class Pair:
 
     @property
     def store(self):
-        from pipeline.config import Settings
-
         return open_store(self.path, Settings())
 
     def sync(self, **more):
@@ -179,8 +179,6 @@ def test_a_change_goes_to_the_other_side_and_keeps_what_only_that_has(pair):
     assert pair.sync() == {}
     # And the other way.
     document = pair.documents()[mine]
-    from pipeline.revision import Door
-
     door = Door(pair.store, now=pair.clock.now(), approved=True)
     door.revise(document, replace(document.memory, body="Ours says more.\n\nAnd more.\n", importance=0.2))
     door.write("by-hand", "test")
@@ -223,8 +221,6 @@ def test_what_one_side_archives_the_other_archives(pair):
     pair.sync()
     pair.files.archive([mine])
     pair.files.delete(other, permanent=True)
-    from pipeline.revision import Door
-
     door = Door(pair.store, now=pair.clock.now(), approved=True)
     door.retire(pair.documents()[third], "test")
     door.write("by-hand", "test")
@@ -241,7 +237,7 @@ def test_what_comes_in_is_one_change_that_can_be_undone_and_then_stays_there(pai
         pair.files.append("learning", f"Theirs {number}.")
     pair.sync()
     assert [item.run for item in pair.store.history()] == [pair.done.change]
-    pair.store.undo(pair.done.change, now=pair.clock.now())
+    pair.store.undo(pair.done.change)
     assert len(pair.documents()) == 0
     assert pair.sync() == {}  # Neither does it come again, nor is it taken from the files.
     assert len(pair.files.records("learning")) == 3
