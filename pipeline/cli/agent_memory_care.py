@@ -26,7 +26,7 @@ from pipeline.formats.agent_memory.memory import Page
 from pipeline.formats.agent_memory.mirror import Synced, in_words
 from pipeline.text.humanize import count
 
-_MOST_NAMED = 20
+_MOST_ROWS = 20
 ForceOption = Annotated[bool, typer.Option("--force", help="Write over what is there.")]
 
 
@@ -197,10 +197,10 @@ def _tell_findings(found: Sequence[Finding]) -> None:
 def _tell_sync(done: Synced) -> None:
     output.line(in_words(done.rows) or "both are the same")
     named = [row for row in done.rows if row.why]
-    for row in named[:_MOST_NAMED]:
+    for row in named[:_MOST_ROWS]:
         output.hanging("- ", f"{row.name or row.id}: {row.why}")
-    if len(named) > _MOST_NAMED:
-        output.line(f"- and {len(named) - _MOST_NAMED} more; --json names all")
+    if len(named) > _MOST_ROWS:
+        output.line(f"- and {len(named) - _MOST_ROWS} more; --json names all")
 
 
 def _tell_import(done: transfer.Taken, source: Path, *, dry_run: bool) -> None:
@@ -217,8 +217,8 @@ def _tell_import(done: transfer.Taken, source: Path, *, dry_run: bool) -> None:
     if done.secrets:
         output.line(f"secrets taken out: {done.secrets}")
     named = [row for row in done.rows if row.why]
-    for row in named[:_MOST_NAMED]:
+    for row in named[:_MOST_ROWS]:
         where = f"{source}:{row.line}" if row.line else f"{source} {row.id}".rstrip()
         output.hanging("- ", f"{where}: {row.why}")
-    if len(named) > _MOST_NAMED:
-        output.line(f"- and {len(named) - _MOST_NAMED} more; --json names all")
+    if len(named) > _MOST_ROWS:
+        output.line(f"- and {len(named) - _MOST_ROWS} more; --json names all")

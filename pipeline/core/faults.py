@@ -52,6 +52,11 @@ POINTS = (
 _visits: dict[str, int] = {}
 
 
+def is_wanted() -> bool:
+    """Whether a test asked for a death at any point."""
+    return "REVERIE_CRASH_AT" in os.environ
+
+
 def reach(point: str) -> None:
     """Note that the process has come to `point`, one of POINTS; die there if a test asked for it."""
     wanted = os.environ.get("REVERIE_CRASH_AT")

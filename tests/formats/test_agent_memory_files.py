@@ -14,7 +14,7 @@ from pipeline.formats.agent_memory import lock as locking
 from pipeline.formats.agent_memory.checking import repair, restore, validate
 from pipeline.formats.agent_memory.layout import acl_command
 from pipeline.formats.agent_memory.memory import Change
-from pipeline.formats.agent_memory.migrations import Step, migrate_held
+from pipeline.formats.agent_memory.migrations import Step, migrate_files
 from pipeline.formats.agent_memory.options import load
 from pipeline.formats.agent_memory.schema import faults, made
 from pipeline.formats.agent_memory.starting import log_to, start
@@ -443,14 +443,10 @@ def test_an_older_version_is_migrated_step_by_step_after_a_backup(memory, root):
         Step("0.8.0", "0.9.0", lambda record: {**record, "new_field": "default_value"}),
         Step("0.9.0", "1.0.0", lambda record: {**record, "tags": [*record["tags"], "migrated"][:1]}),
     )
-    fresh = AgentMemory(root)
-    fresh._is_held = True
-    assert migrate_held(fresh, steps) == ["0.8.0", "0.9.0", "1.0.0"]
-    fresh._is_held = False
+    assert migrate_files(root, backups=5, now=NOON, steps=steps) == ["0.8.0", "0.9.0", "1.0.0"]
     record = json.loads(lines(root)[0])
     assert (record["new_field"], record["tags"]) == ("default_value", ["migrated"])
     assert (root / ".backup" / "core_memories.jsonl.backup").read_bytes().split(b"\n") == before
-    assert json.loads((root / "index.json").read_text())["version"] == "1.0.0"
 
 
 def test_a_start_brings_an_older_folder_up_to_date(memory, root):

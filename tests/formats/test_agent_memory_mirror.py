@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,7 @@ def again(memory):
 
 # -- the mapping --------------------------------------------------------------------------------------
 
-TASKS = [
+TASKS: list[dict[str, Any] | None] = [
     {"status": "completed", "completed_at": "2026-10-01T08:00:00Z", "outcome": "went well, ä"},
     {"status": "blocked", "blockers": ["the review", "a: colon, and commas"]},
     {"status": "in-progress"},
