@@ -324,6 +324,19 @@ def test_what_a_later_version_wrote_is_read_and_not_written(root):
     assert [item.kind for item in validate(fresh)] == ["version"]
 
 
+def test_where_the_lock_can_t_be_used_reading_goes_on_and_writing_says_so(root):
+    memory = AgentMemory(root, OPTIONS)
+    memory.append("core", "A memory", tags=["a"])
+    (root / ".lock").unlink()
+    (root / ".lock").mkdir()
+    fresh = AgentMemory(root, OPTIONS)
+    assert fresh.query(Query(tags=["a"])).memories[0]["access_count"] == 1
+    assert any("was not counted" in text for text in fresh.warnings)
+    with pytest.raises(AgentMemoryError) as caught:
+        fresh.append("core", "Another")
+    assert caught.value.code == "STORAGE_ERROR" and ".lock" in str(caught.value)
+
+
 def test_a_link_or_a_pipe_in_the_place_of_a_file_is_refused(root, tmp_path):
     memory = AgentMemory(root, OPTIONS)
     memory.append("core", "A memory")
