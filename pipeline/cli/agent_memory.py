@@ -213,7 +213,7 @@ def archive(
 ) -> None:
     """Archive learnings that nobody used and tasks long done, or the memories you name.
 
-    Core memories are archived by name only.
+    Core memories go there by name only.
     """
     memory = opened(folder)
     if idents:
@@ -229,7 +229,7 @@ def archive(
 def delete(
     ident: IdArgument,
     permanent: Annotated[
-        bool, typer.Option("--permanent", help="Take it out for good, instead of archiving it.")
+        bool, typer.Option("--permanent", help="Take it out for good, not into the archive.")
     ] = False,
     folder: DirOption = None,
     as_json: JsonOption = False,

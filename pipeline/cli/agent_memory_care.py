@@ -98,7 +98,7 @@ def export(
     force: ForceOption = False,
     folder: DirOption = None,
 ) -> None:
-    """Write all memories to one file, archived ones too."""
+    """Write all memories to one file, those in the archive too."""
     memory = opened(folder)
     number = transfer.export(memory, target, force=force)
     tell_warnings(memory)

@@ -43,9 +43,11 @@ def held(root: Path, *, timeout: float, advisory: bool = True) -> Iterator[None]
         with suppress(OSError):
             handle.seek(0)
             handle.write(_owner())
-        yield
-        with suppress(OSError):
-            handle.truncate(0)
+        try:
+            yield
+        finally:
+            with suppress(OSError):
+                handle.truncate(0)
 
 
 def _taken(file: Path, timeout: float) -> IO[bytes] | None:
