@@ -260,6 +260,16 @@ def test_on_a_full_disk_the_files_stay_as_they_were(root):
     assert not validate(fresh)
 
 
+def test_of_a_line_that_fits_by_half_nothing_stays(root):
+    memory = AgentMemory(root, OPTIONS)
+    memory.append("core", "A memory")
+    whole = (root / "core_memories.jsonl").read_bytes()
+    append = FULL.partition("    lambda: memory.update")[0] + ")" + FULL.partition("\n)")[2]
+    out, err = started(append, root, len(whole) + 100).communicate(timeout=60)
+    assert out.split() == ["STORAGE_ERROR"], err
+    assert (root / "core_memories.jsonl").read_bytes() == whole
+
+
 def test_where_only_the_index_does_not_fit_the_memory_is_written(root):
     memory = AgentMemory(root, OPTIONS)
     ids = [memory.append("core", "x", tags=[f"tag {n}" for n in range(10)])["id"] for n in range(9)]

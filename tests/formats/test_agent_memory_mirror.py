@@ -16,6 +16,7 @@ from pipeline.formats.agent_memory.mapping import changed_by, memory_of, record_
 from pipeline.formats.agent_memory.memory import Change
 from pipeline.formats.agent_memory.schema import faults, made
 from pipeline.revision import Door
+from pipeline.revision.compose import Removal
 from pipeline.store.files.document import compose, parse
 from tests.formats.conftest import NOON
 from tests.support.stores import memory as ours
@@ -189,12 +190,20 @@ def test_a_change_goes_to_the_other_side_and_keeps_what_only_that_has(pair):
     assert pair.sync() == {}
 
 
-def test_where_both_changed_both_texts_stay_on_both_sides(pair):
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_where_both_changed_both_texts_stay_on_both_sides(pair, by_hand):
     mine = pair.write()
     pair.sync()
     pair.files.update(mine, Change(content="Theirs now."))
-    file = pair.path / pair.documents()[mine].path
-    file.write_text(file.read_text().replace("Ours says this.", "Ours now."))
+    document = pair.documents()[mine]
+    if by_hand:
+        file = pair.path / document.path
+        file.write_text(file.read_text().replace("Ours says this.", "Ours now."))
+    else:
+        door = Door(pair.store, now=pair.clock.now())
+        new = replace(document.memory, body="Ours now.\n")
+        door.revise(document, new, [Removal("Ours says this.", reason="test")])
+        door.write("by-a-dream", "test")
     deeds = pair.sync()
     assert deeds[mine] == "both kept" and "imported" in deeds.values()
     assert pair.texts() == (["Ours now.", "Theirs now."],) * 2
