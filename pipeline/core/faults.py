@@ -47,6 +47,8 @@ POINTS = (
     "agent_memory.backed_up",
     "agent_memory.before_rename",
     "agent_memory.renamed",
+    "mirror.after_ours",
+    "mirror.after_theirs",
 )
 
 _visits: dict[str, int] = {}

@@ -1,6 +1,8 @@
 """A store and agent-memory's files kept the same: lossless, conflicts keep both, one door, undoable."""
 
 import json
+import os
+import signal
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -208,6 +210,35 @@ def test_where_both_changed_both_texts_stay_on_both_sides(pair, by_hand):
     assert deeds[mine] == "both kept" and "imported" in deeds.values()
     assert pair.texts() == (["Ours now.", "Theirs now."],) * 2
     assert pair.documents()[mine].memory.body == "Ours now.\n"
+    assert pair.sync() == {}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no copy of a process can be made here")
+@pytest.mark.parametrize("point", ["mirror.after_ours", "mirror.after_theirs", "agent_memory.before_rename"])
+def test_a_death_in_between_is_made_good_by_the_next_time(pair, point):
+    mine, other, third = (pair.write(name, body=f"Text of {name}.\n") for name in ("mine", "other", "third"))
+    pair.sync()
+    for ident in (mine, other):
+        pair.files.update(ident, Change(content=f"Theirs of {ident}."))
+    pair.files.archive([third])
+    door = Door(pair.store, now=pair.clock.now())
+    document = pair.documents()[mine]
+    removal = Removal("Text of mine.", reason="test")
+    door.revise(document, replace(document.memory, body="Ours now.\n"), [removal])
+    door.write("by-a-dream", "test")
+    pair.write("new", body="A new text.\n")
+    pair.files.append("learning", "Theirs is new.")
+    pid = os.fork()
+    if not pid:
+        try:
+            os.environ["REVERIE_CRASH_AT"] = point
+            pair.sync()
+        finally:
+            os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+    pair.sync()
+    both = ["A new text.", "Ours now.", f"Theirs of {mine}.", f"Theirs of {other}.", "Theirs is new."]
+    assert pair.texts() == (sorted(both),) * 2
     assert pair.sync() == {}
 
 

@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 import orjson
 
+from pipeline.core import faults
 from pipeline.core.atomic import write_atomic
 from pipeline.core.clock import parse_time
 from pipeline.core.errors import KeptAsItIsError
@@ -131,7 +132,9 @@ def sync(
             plan.door.drop()
             return Synced(plan.rows)
         change = plan.write_ours()
+        faults.reach("mirror.after_ours")
         plan.write_theirs()
+        faults.reach("mirror.after_theirs")
         write_state(state, plan.known)
     return Synced(plan.rows, change)
 
