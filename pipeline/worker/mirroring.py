@@ -40,8 +40,12 @@ def _keep(context: WorkerContext, path: Path) -> None:
     _, noted = mirror.read_state(state)
     if seen == noted:
         return
+    store = context.opened_store(path)
+    if store.is_team:
+        LOG.warning("%s is a team's: it is no mirror of anything", path)
+        return
     writes = context.settings.store.mode == "auto"
-    done = mirror.sync(memory, context.opened_store(path), state, now=context.clock.now(), writes=writes)
+    done = mirror.sync(memory, store, state, now=context.clock.now(), writes=writes)
     for text in memory.warnings:
         LOG.warning("agent-memory: %s", text)
     if done.change:

@@ -9,14 +9,14 @@ from datetime import timedelta
 import pytest
 
 from pipeline.core import system
-from pipeline.formats.agent_memory import AgentMemory, AgentMemoryError, Options, Query, options
+from pipeline.formats.agent_memory import AgentMemory, AgentMemoryError, Options, Query, options, writing
 from pipeline.formats.agent_memory import lock as locking
 from pipeline.formats.agent_memory.checking import repair, restore, validate
 from pipeline.formats.agent_memory.layout import acl_command
 from pipeline.formats.agent_memory.memory import Change
 from pipeline.formats.agent_memory.migrations import Step, migrate_files
 from pipeline.formats.agent_memory.options import load
-from pipeline.formats.agent_memory.schema import faults, made
+from pipeline.formats.agent_memory.schema import faults, line_of, made
 from pipeline.formats.agent_memory.starting import log_to, start
 from pipeline.formats.agent_memory.transfer import export, import_from
 from tests.formats.conftest import NOON
@@ -190,6 +190,17 @@ def test_lines_of_another_program_are_seen_at_once(seeded, root):
     with (root / "core_memories.jsonl").open("a") as file:
         file.write("\n" + json.dumps(other))
     assert seeded.query(Query(tags=["python"])).total == 3
+
+
+def test_a_line_of_another_program_in_the_same_moment_is_seen(memory, root):
+    memory.append("core", "First")
+    index = memory.index()
+    other = made("core", "By another", tags=["other"], now=NOON)
+    with (root / "core_memories.jsonl").open("a") as file:
+        file.write(json.dumps(other) + "\n")
+    mine = made("core", "Mine", now=NOON)
+    written = writing.append(root / "core_memories.jsonl", [line_of(mine)])
+    assert not index.add([mine], root / "core_memories.jsonl", written, NOON)
 
 
 # -- queries ------------------------------------------------------------------------------------------

@@ -341,5 +341,13 @@ def test_sync_as_a_command_and_after_each_run(desk):
     desk.here("config", "set", "agent_memory.mirror", "user")
     desk.here("work")
     assert "noon" in desk.here("list", "--user").out
+    assert "noon" in desk.here("search", "noon").out
     found = json.loads(desk.here("agent-memory", "query", "Tuesdays", "--json").out)
     assert found["total"] == 1
+    # A mirror that can't be kept stops no other work.
+    index = desk.project.parent / ".claude" / "agents" / "memories" / "index.json"
+    index.write_text('{"version": "9.0.0"}')
+    desk.here("add", "--user", "Nobody deploys on Fridays.")
+    desk.here("work")
+    assert "Fridays" in desk.here("list", "--user").out
+    assert "Fridays" not in (index.parent / "core_memories.jsonl").read_text()

@@ -22,15 +22,15 @@ from pipeline.formats.agent_memory.reading import bytes_of
 _APPEND = os.O_RDWR | os.O_CREAT | os.O_APPEND | system.NO_LINK | system.NO_WAIT | system.OPEN
 
 
-def append(file: Path, lines: Iterable[bytes]) -> None:
-    """Add lines, each with its break, to the end of `file`, and wait until the disk has them.
+def append(file: Path, lines: Iterable[bytes]) -> int:
+    """Add lines, each with its break, to the end of `file`, wait until the disk has them, return the bytes.
 
     A last line without its break gets one first. On a full disk the file is as it was.
     Raises AgentMemoryError.
     """
     data = b"".join(line + b"\n" for line in lines)
     if not data:
-        return
+        return 0
     try:
         ensure_dir(file.parent)
         is_new = not file.exists()
@@ -51,6 +51,7 @@ def append(file: Path, lines: Iterable[bytes]) -> None:
     if is_new:
         fsync_dir(file.parent)
     faults.reach("agent_memory.line_written")
+    return len(data)
 
 
 def _last_byte(handle: int, size: int) -> bytes:
