@@ -22,6 +22,7 @@ from pipeline.formats.agent_memory.memory import Change
 from pipeline.formats.agent_memory.schema import MOST_LINE, line_of, made
 from pipeline.formats.agent_memory.starting import start
 from tests.formats.conftest import NOON
+from tests.support.stores import die_at
 
 ROOT = Path(__file__).resolve().parents[2]
 OPTIONS = Options(max_core=5_000, max_learnings=5_000, lock_seconds=60)
@@ -81,14 +82,9 @@ def test_a_writer_that_is_killed_loses_no_acknowledged_write_and_holds_nobody_up
 
 def killed(root, deed, ident, point):
     """Do `deed` in a copy of this process that is killed at `point`; return whether it came there."""
-    pid = os.fork()
-    if not pid:
-        try:
-            os.environ["REVERIE_CRASH_AT"] = point
-            DEEDS[deed](AgentMemory(root, OPTIONS), ident)
-        finally:
-            os._exit(0)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+    ended = die_at(point, lambda: DEEDS[deed](AgentMemory(root, OPTIONS), ident))
+    assert ended in (0, -signal.SIGKILL)
+    return ended != 0
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no copy of a process can be made here")

@@ -21,8 +21,8 @@ from pipeline.revision import Door
 from pipeline.revision.compose import Removal
 from pipeline.store.files.document import compose, parse
 from tests.formats.conftest import NOON
+from tests.support.stores import die_at, save
 from tests.support.stores import memory as ours
-from tests.support.stores import save
 
 SECRET = "ghp_" + "a1B2c3D4e5F6" * 3
 
@@ -228,14 +228,7 @@ def test_a_death_in_between_is_made_good_by_the_next_time(pair, point):
     door.write("by-a-dream", "test")
     pair.write("new", body="A new text.\n")
     pair.files.append("learning", "Theirs is new.")
-    pid = os.fork()
-    if not pid:
-        try:
-            os.environ["REVERIE_CRASH_AT"] = point
-            pair.sync()
-        finally:
-            os._exit(0)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+    assert die_at(point, pair.sync) == -signal.SIGKILL
     pair.sync()
     both = ["A new text.", "Ours now.", f"Theirs of {mine}.", f"Theirs of {other}.", "Theirs is new."]
     assert pair.texts() == (sorted(both),) * 2
