@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from pipeline.core import system
-from pipeline.formats.agent_memory import AgentMemory, AgentMemoryError, Options, Query, options, writing
+from pipeline.formats.agent_memory import AgentMemory, AgentMemoryError, Options, Query, writing
 from pipeline.formats.agent_memory import lock as locking
 from pipeline.formats.agent_memory.checking import repair, restore, validate
 from pipeline.formats.agent_memory.layout import acl_command
@@ -323,13 +323,13 @@ def test_a_soft_limit_archives_what_is_done_and_else_warns(root, clock):
     assert [item["content"] for item in memory.archived("learning")] == ["Old"]
 
 
-def test_a_limit_of_bytes_comes_first_where_it_is_reached_first(root, clock, monkeypatch):
-    monkeypatch.setitem(options.MOST_BYTES, "core", 900)
-    memory = AgentMemory(root, Options(), clock=clock)
-    memory.append("core", "x" * 400)
+def test_a_limit_of_bytes_comes_first_where_it_is_reached_first(root, clock):
+    memory = AgentMemory(root, Options(max_core=5_000), clock=clock)
+    memory.add([made("core", "é" * 4_900, now=NOON) for _ in range(980)])
     with pytest.raises(AgentMemoryError) as caught:
-        memory.append("core", "x" * 400)
+        memory.add([made("core", "é" * 4_900, now=NOON) for _ in range(20)])
     assert caught.value.code == "LIMIT_EXCEEDED"
+    assert memory.index().by_type["core"] == 980
 
 
 # -- options ------------------------------------------------------------------------------------------

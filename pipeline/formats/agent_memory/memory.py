@@ -48,7 +48,7 @@ class Page:
 
 
 class AgentMemory(Folder):
-    """Agent-memory's files in one folder. Every method that writes holds the folder's lock meanwhile."""
+    """Agent-memory's files in one folder, for one thread. What writes holds the folder's lock meanwhile."""
 
     # -- append ---------------------------------------------------------------------------------------
 
