@@ -97,6 +97,7 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
     "Other programs": {
         "open": Entry("page", "open_page", "Show memories, dreams, inbox, graph and cost in your browser."),
         "mcp": Entry("mcp", "mcp", "Serve the memories to an MCP client over stdio."),
+        "agent-memory": Entry("agent_memory", "agent_memory", "Keep memories in agent-memory's JSONL files."),
     },
     "What happened when": {
         "timeline": Entry("diary", "timeline", "List what conversations were about, day by day."),

@@ -35,6 +35,9 @@ USER_STORE = "memory"
 DRAFTS = "drafts"
 """Texts that a person edited and that could not be written."""
 
+MIRRORS = "mirrors"
+"""What a store and the files of another program had when they were last the same."""
+
 SPOOL = "spool"
 QUARANTINE = "spool/quarantine"
 ALLOWED = "allowed.jsonl"

@@ -38,7 +38,7 @@ from pipeline.ledger.outages import Outage
 from pipeline.llm.retry import PASSES
 from pipeline.recall.prepared import hook_state, session_memory
 from pipeline.record import changing, field
-from pipeline.worker import cited, extraction_runner, recall_log, retry
+from pipeline.worker import cited, extraction_runner, mirroring, recall_log, retry
 from pipeline.worker.context import WorkerContext, log_fields
 from pipeline.worker.derived_files import DerivedFiles
 from pipeline.worker.dream_runner import DreamRunner
@@ -152,10 +152,12 @@ class Worker:
                 done.waiting = cited.read_again(context) or done.waiting
             recall_log.count(context)
             self.dreams.queue()
+            mirroring.keep(context)
             self.derived.rebuild()
             self.derived.refresh_daily()
             if asks:
                 self._dream_due(done, now_too=now_too)
+            mirroring.keep(context)
             self.derived.index()
             session_memory.sweep(context.home, context.now())
         self._keep_for_a_time()
