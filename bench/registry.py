@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from bench import behind, dream, growth, hooks, ingest, search, starts, store
+from bench import behind, dialogue, dream, growth, hooks, ingest, search, starts, store
 from bench.row import GIVEN, OWN, Group, Row, Target, single
 
 IN_PROCESS = "in process, after one untimed round"
@@ -76,6 +76,44 @@ def _memory(megabytes: int, target: Target, *, full: bool = False) -> Group:
         full=full,
     )
     return single(INTAKE, row, lambda folder, _: ingest.memory(folder, megabytes))
+
+
+def _dialogue() -> list[Group]:
+    return [
+        single(
+            STORE,
+            Row(
+                "20 searches in dialogue",
+                "20 searches of two words in 100,000 utterances",
+                "bare FTS5 queries",
+                Target(OWN, cpu=1.5),
+                how=IN_PROCESS,
+            ),
+            dialogue.asking,
+        ),
+        single(
+            STORE,
+            Row(
+                "index of dialogue",
+                "the index of 100,000 utterances, anew",
+                "inserting them into a bare FTS5 table",
+                Target(OWN, cpu=1.8),
+                how=IN_PROCESS,
+            ),
+            dialogue.indexing,
+        ),
+        single(
+            STORE,
+            Row(
+                "one more utterance",
+                "one utterance more, into the index of 100,000",
+                "into that of 100",
+                Target(OWN, cpu=8),
+                how=IN_PROCESS,
+            ),
+            dialogue.one_more,
+        ),
+    ]
 
 
 def _store() -> list[Group]:
@@ -147,6 +185,7 @@ def _store() -> list[Group]:
             ),
             search.growth,
         ),
+        *_dialogue(),
         single(
             STORE,
             Row(

@@ -111,7 +111,7 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
         "conversations": Entry(
             "extract", "conversations", "List conversations: dialogue between two silences."
         ),
-        "dialogue": Entry("dialogue", "dialogue", "Show or delete the dialogue in the ledger."),
+        "dialogue": Entry("dialogue", "dialogue", "Search, show or delete the dialogue in the ledger."),
     },
     "Dreams": {
         "dream": Entry("dream", "dream", "Consolidate the stores whose gates are open."),

@@ -79,6 +79,13 @@ def stamps(ledger: Ledger) -> tuple[dict[str, tuple[str, str, int, int]], bool]:
     return {row[0]: row for row in sound}, bool(half_read)
 
 
+def listed(ledger: Ledger) -> list[tuple[int, str, str]]:
+    """Return id, key and session of every file that was read."""
+    return ledger.plain_rows(
+        "SELECT id, file_path, session_id FROM memory_file_states WHERE cursor_json <> '' ORDER BY id"
+    )
+
+
 def bad_lines(ledger: Ledger, key: str) -> list[tuple[int, str]]:
     """Return the complete lines of `key` that are no record: line number or byte offset, and why."""
     rows = ledger.rows(

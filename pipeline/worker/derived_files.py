@@ -10,7 +10,15 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from pipeline.context import known_stores
-from pipeline.core.errors import ODD_DATA, EmbeddingError, ReverieError, SearchError, StoreError, cause
+from pipeline.core.errors import (
+    ODD_DATA,
+    EmbeddingError,
+    LedgerError,
+    ReverieError,
+    SearchError,
+    StoreError,
+    cause,
+)
 from pipeline.core.home import Home
 from pipeline.core.ids import new_id
 from pipeline.domain.job import Job
@@ -90,6 +98,18 @@ class DerivedFiles:
         context.visited.clear()
         context.close_stores()
         self._made_from.clear()
+
+    def index_dialogue(self) -> None:
+        """Bring the index of what was said in step, where there is one; what goes wrong is logged."""
+        context = self._context
+        if not Home(context.home).dialogue_index.exists():
+            return
+        from pipeline.search import dialogue_index  # Most homes have none.
+
+        try:
+            dialogue_index.keep_in_step(context.home, context.ledger)
+        except (SearchError, LedgerError) as error:
+            LOG.warning("%s", error)
 
     def _is_due(self, store_path: Path, always: set[Path]) -> bool:
         context = self._context
