@@ -171,7 +171,8 @@ def test_it_may_be_deleted_damaged_or_of_another_ledger(tmp_path, led):
     assert found(tmp_path, led, "gateway") == [1]
     with new_ledger(tmp_path / "other" / "ledger.sqlite") as other:
         other.execute("UPDATE identity SET id = 'other'")
-        assert found(tmp_path, other, "gateway") == []
+        ingest(other, [said(0, "the tunnel!")])
+        assert (found(tmp_path, other, "gateway"), found(tmp_path, other, "tunnel")) == ([], [1])
     assert found(tmp_path, led, "gateway") == [1]
 
 
