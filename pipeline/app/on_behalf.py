@@ -18,13 +18,14 @@ from pipeline.app import retired, scopes
 from pipeline.app.application import App
 from pipeline.app.memories import guessed_type, name_of, title_of
 from pipeline.app.retired import FORGOTTEN
-from pipeline.app.writing import NewMemory, store_memory
+from pipeline.app.writing import Change, NewMemory, Written, store_memory, update_memory
 from pipeline.core import paths
 from pipeline.core.clock import latest
 from pipeline.core.errors import InputError, UnreadableError
 from pipeline.core.ids import new_id
 from pipeline.domain.body import Body
 from pipeline.domain.memory import HUMAN_ONLY, MAX_QUOTE, TYPES, Evidence, Memory
+from pipeline.formats.claudia import sections
 from pipeline.ledger import Ledger, utterances
 from pipeline.ledger.utterances import EntryRow
 from pipeline.revision import Door
@@ -47,7 +48,10 @@ _PROJECT = "project"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """What a model wants kept: `text` in at most `most` characters, and what the person typed for it."""
+    """What a model wants kept: `text` in at most `most` characters, and what the person typed for it.
+
+    With a `section` the text stands under that heading.
+    """
 
     text: str
     kind: str = ""
@@ -62,6 +66,7 @@ class Wish:
     postconditions: tuple[str, ...] = ()
     episode: bool = True
     most: int = MOST
+    section: str = ""
 
 
 def remember(app: App, wish: Wish) -> Memory:
@@ -81,7 +86,7 @@ def remember(app: App, wish: Wish) -> Memory:
         name=slugify(wish.title) if wish.title.strip() else name_of(wish.text.split()),
         description=wish.text,
         type=kind,
-        content=Body(wish.text, wish.why).render(),
+        content=sections.added("", wish.section, Body(wish.text, wish.why).render()),
         title=wish.title.strip() or title_of(wish.text),
         tags=wish.tags,
         importance=wish.importance,
@@ -95,6 +100,25 @@ def remember(app: App, wish: Wish) -> Memory:
         by_person=False,
     )
     return store_memory(app, app.open_store(create=not app.is_team), new).memory
+
+
+def extend(app: App, name: str, section: str, content: str) -> Written:
+    """Add `content` to the memory `name`, in its section of about that name; what is there already stays.
+
+    Raises InputError for a memory behind which a person stands, and for what may not be kept.
+    """
+    app.require_settings()
+    _require_mode(app)
+    store = app.open_store()
+    document = retired.read(store, name)
+    if not document.memory.holds_no_persons_words or document.memory.pinned:
+        raise InputError(
+            f"a person's words stand behind {document.name}",
+            file=document.path,
+            fix="Write it as a memory of its own, under another filename.",
+        )
+    body = sections.added(document.memory.body, section, normalize("NFC", content))
+    return update_memory(app, store, document.name, Change(content=body, by_person=False))
 
 
 def forget(asked: App, name: str, quote: str = "") -> tuple[str, App]:

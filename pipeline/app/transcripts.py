@@ -20,6 +20,7 @@ from pipeline.text.dates import parse_day
 from pipeline.text.since import since as moment_of
 
 SPEAKERS = ("person", "assistant")
+_LISTS = "`reverie conversations` and `reverie dialogue list` list what there is."
 MOST_READ = 500
 """Utterances of a transcript that are given at once."""
 
@@ -29,6 +30,7 @@ class Scope:
     """What of the dialogue is meant: all that is given must hold.
 
     `session` is an id or the start of one; `since` and `until` are days or how long ago, `until` a day whole.
+    `conversation` is the id of one.
     """
 
     project: Path | None = None
@@ -36,6 +38,7 @@ class Scope:
     speaker: str = ""
     since: str = ""
     until: str = ""
+    conversation: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +66,8 @@ class Search:
     more: bool
 
 
-def search(app: App, query: str, scope: Scope, *, limit: int = 20) -> Search:
-    """Return up to `limit` utterances that hold the words of `query`, the best first.
+def search(app: App, query: str, scope: Scope, *, limit: int = 20, offset: int = 0) -> Search:
+    """Return up to `limit` utterances that hold the words of `query`, the best first, behind `offset`.
 
     Words of it in quotation marks stand together; one that ends in ``*`` is the start of a word. Raises
     UsageError for a speaker or a day that there is not, InputError for no word and for several sessions,
@@ -75,28 +78,29 @@ def search(app: App, query: str, scope: Scope, *, limit: int = 20) -> Search:
     with app.ledger(to_look=True) as ledger, DialogueIndex(app.home) as index:
         index.refresh(ledger)
         wanted = _wanted(app, ledger, scope)
-        found, partly = index.find(query, wanted, limit + 1)
+        found, partly = index.find(query, wanted, offset + limit + 1)
+        found = found[offset:]
         places = dialogue_rows.places(ledger, [item.row for item in found])
         projects: dict[str, str] = {}
         hits = []
         for item in found:
-            place = places.get(item.row)
-            if place is None:
+            standing = places.get(item.row)
+            if standing is None:
                 continue
-            if place.source_file not in projects:
-                projects[place.source_file] = dialogue.project_of(ledger, place.source_file)
+            if standing.source_file not in projects:
+                projects[standing.source_file] = dialogue.project_of(ledger, standing.source_file)
             hits.append(
                 Hit(
-                    place.row,
-                    place.session_id,
-                    place.conversation,
-                    place.speaker,
-                    place.at or "",
-                    projects[place.source_file],
+                    standing.row,
+                    standing.session_id,
+                    standing.conversation,
+                    standing.speaker,
+                    standing.at or "",
+                    projects[standing.source_file],
                     item.excerpt,
                     item.score,
-                    place.uuid,
-                    place.path,
+                    standing.uuid,
+                    standing.path,
                 )
             )
     return Search(tuple(hits[:limit]), partly, len(hits) > limit)
@@ -139,9 +143,8 @@ def read(
     with app.ledger(to_look=True) as ledger:
         status, number = "", conversation
         if conversation is not None:
-            held = [item for item in conversations.list_conversations(ledger) if item.id == conversation]
-            key = held[0].source_file if held else ""
-            status = held[0].status if held else ""
+            held = conversations.conversation(ledger, conversation)
+            key, status = (held.source_file, held.status) if held else ("", "")
         else:
             key = _key_of(ledger, source)
         found = key and dialogue.project_of(ledger, key)
@@ -196,13 +199,29 @@ def _wanted(app: App, ledger: Ledger, scope: Scope) -> Wanted:
     until = moment_of(scope.until, now) if scope.until else None
     if until is not None and (parse_day(scope.until) or scope.until.lower() in ("today", "yesterday")):
         until = moment_of(_day_after(zone.day(until)), now)
+    chosen = None if scope.project is None else files_of_project(ledger, scope.project)
+    chosen, rows = _within(ledger, scope.conversation, chosen)
     return Wanted(
-        None if scope.project is None else files_of_project(ledger, scope.project),
+        chosen,
         _session(ledger, scope.session),
         scope.speaker,
         iso(moment_of(scope.since, now)) if scope.since else "",
         iso(until) if until else "",
+        rows,
     )
+
+
+def _within(
+    ledger: Ledger, number: int | None, chosen: tuple[int, ...] | None
+) -> tuple[tuple[int, ...] | None, tuple[int, int] | None]:
+    """Return the transcripts among `chosen` and the rows in which the conversation `number` stands."""
+    if number is None:
+        return chosen, None
+    item = conversations.conversation(ledger, number)
+    own = [file for file, key, _ in files.listed(ledger) if item is not None and key == item.source_file]
+    if item is None or (chosen is not None and not set(own) <= set(chosen)):
+        raise InputError(f"there is no conversation {number} here", fix=_LISTS)
+    return tuple(own), (item.first_row, item.last_row)
 
 
 def _day_after(day: str) -> str:

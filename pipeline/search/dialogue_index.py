@@ -28,10 +28,10 @@ from pipeline.core.errors import SearchError, cause
 from pipeline.core.home import Home
 from pipeline.ledger import Ledger, dialogue_rows
 from pipeline.record import record
+from pipeline.search.fts import DAMAGED, WAIT_SECONDS
 from pipeline.text.scripts import HANGUL, UNSPACED
 
-VERSION = 1
-WAIT_SECONDS = 5.0
+DIALOGUE_VERSION = 1
 BEGIN_MARK, END_MARK = "«", "»"
 """What stands around a word that was asked for."""
 _TABLES = (
@@ -46,7 +46,6 @@ _TABLES = (
     " tokenize='porter unicode61 remove_diacritics 2')",
     "CREATE VIRTUAL TABLE grams USING fts5(body, content='texts', content_rowid='id', tokenize='trigram')",
 )
-_DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 _UNSPACED = re.compile(f"[{UNSPACED}{HANGUL}]")
 _PIECE = re.compile(r'"([^"]+)"?|(\S+)')
 _LEAST_GRAM = 3
@@ -68,7 +67,7 @@ class Found:
 class Wanted:
     """What of the dialogue is looked at; `files` are ids of transcripts, None for all of them.
 
-    `since` and `until` are ISO 8601 in UTC, "" for any time.
+    `since` and `until` are ISO 8601 in UTC, "" for any time; `rows` the first row and the last.
     """
 
     files: tuple[int, ...] | None = None
@@ -76,6 +75,7 @@ class Wanted:
     speaker: str = ""
     since: str = ""
     until: str = ""
+    rows: tuple[int, int] | None = None
 
 
 class _OtherVersionError(sqlite3.DatabaseError):
@@ -332,18 +332,18 @@ def discard(path: Path) -> None:
 
 def _bring_up_to_date(connection: sqlite3.Connection) -> None:
     version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version not in (0, VERSION):
+    if version not in (0, DIALOGUE_VERSION):
         raise _OtherVersionError(f"its version is {version}")
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA secure_delete = ON")
-    if version == VERSION:
+    if version == DIALOGUE_VERSION:
         return
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("BEGIN IMMEDIATE")
     if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
         for statement in _TABLES:
             connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute(f"PRAGMA user_version = {DIALOGUE_VERSION}")
     connection.execute("COMMIT")
 
 
@@ -356,7 +356,7 @@ def _make_private(path: Path) -> None:
 
 def _is_damage(error: BaseException | None) -> bool:
     name = getattr(error, "sqlite_errorname", None) or ""
-    return isinstance(error, _OtherVersionError) or name.startswith(_DAMAGED)
+    return isinstance(error, _OtherVersionError) or name.startswith(DAMAGED)
 
 
 def _pages(rows: Iterable[dialogue_rows.Row]) -> Iterator[list[dialogue_rows.Row]]:
@@ -405,12 +405,16 @@ def _excerpt(body: str, pieces: Sequence[str]) -> str:
     return f"{'…' if begin else ''}{marked}{'…' if end < len(text) else ''}"
 
 
-def _filters(wanted: Wanted) -> tuple[str, list[str]]:
+def _filters(wanted: Wanted) -> tuple[str, list[str | int]]:
     """Return the conditions that `wanted` sets, each behind an AND, and their values."""
-    clauses, values = [], []
+    clauses: list[str] = []
+    values: list[str | int] = []
     if wanted.files is not None:
         clauses.append("AND t.file IN (SELECT value FROM json_each(?))")
         values.append(json.dumps(wanted.files))
+    if wanted.rows is not None:
+        clauses.append("AND t.id BETWEEN ? AND ?")
+        values += wanted.rows
     for column, sign, value in (
         ("session", "=", wanted.session),
         ("speaker", "=", wanted.speaker),

@@ -71,7 +71,8 @@ _MADE_BY = "words"
 _STATE = "digest || ' ' || hand || ' ' || beside"
 """`SearchRow.state` in SQL."""
 _LANGUAGES = "languages"
-_DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
+DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
+"""How the names of errors begin that say that the file itself is damaged."""
 
 
 def index_file(home: Path, store_path: Path) -> Path:
@@ -422,4 +423,4 @@ def _make_private(path: Path) -> None:
 
 def _is_damage(cause: BaseException | None) -> bool:
     name = getattr(cause, "sqlite_errorname", None) or ""
-    return isinstance(cause, _OtherVersionError) or name.startswith(_DAMAGED)
+    return isinstance(cause, _OtherVersionError) or name.startswith(DAMAGED)

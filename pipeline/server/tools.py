@@ -2,21 +2,24 @@
 
 from collections.abc import Mapping, Sequence
 
+from pipeline.server.claudia_tools import CLAUDIA_TOOLS
 from pipeline.server.cognitive_tools import COGNITIVE_TOOLS
 from pipeline.server.lean_tools import LEAN_TOOLS
 from pipeline.server.tool import Tool
 
-LEAN, COGNITIVE, ALL = "lean", "cognitive", "all"
-PROFILES = (LEAN, COGNITIVE, "agent-memory", "claudia", ALL)
+LEAN, COGNITIVE, CLAUDIA, ALL = "lean", "cognitive", "claudia", "all"
+PROFILES = (LEAN, COGNITIVE, "agent-memory", CLAUDIA, ALL)
 LATER: Mapping[str, str] = {
     "agent-memory": "the tools over agent-memory's files come with a later version",
-    "claudia": "the tools of Claudia's memory come with a later version",
 }
 """Profiles that are named and have no tools yet, and why."""
+_NAMED = {tool.name for tool in (*LEAN_TOOLS, *COGNITIVE_TOOLS)}
 _OF: Mapping[str, Sequence[Tool]] = {
     LEAN: LEAN_TOOLS,
     COGNITIVE: COGNITIVE_TOOLS,
-    ALL: (*LEAN_TOOLS, *COGNITIVE_TOOLS),
+    CLAUDIA: CLAUDIA_TOOLS,
+    # Of two tools with one name it has the first: they do the same by other arguments.
+    ALL: (*LEAN_TOOLS, *COGNITIVE_TOOLS, *(tool for tool in CLAUDIA_TOOLS if tool.name not in _NAMED)),
 }
 
 
