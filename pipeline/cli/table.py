@@ -101,7 +101,8 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
         "timeline": Entry("diary", "timeline", "List what conversations were about, day by day."),
         "episodes": Entry("views", "episodes", "List the entries of the diary, the newest first."),
         "episode": Entry("views", "episode", "Add an entry to today's page of the diary."),
-        "day": Entry("diary", "day", "Show one day of the diary whole."),
+        "day": Entry("diary", "day", "Show one day whole: the diary, conversations, memories."),
+        "calendar": Entry("diary", "calendar", "List the days of a month on which anything happened."),
     },
     "Reading sessions": {
         "work": Entry("extract", "work", "Run the background worker's jobs now."),

@@ -115,3 +115,34 @@ def places(ledger: Ledger, wanted: Collection[int]) -> dict[int, Place]:
         )
         for row in found
     }
+
+
+def between(
+    ledger: Ledger, begin: str, end: str, chosen: Collection[int] | None
+) -> Iterator[tuple[int, str, str]]:
+    """Yield conversation, time and speaker of what was said from `begin` on and before `end` (ISO 8601, UTC).
+
+    Of the transcripts `chosen` alone, if that is not None.
+    """
+    within = "" if chosen is None else " AND e.file_id IN (SELECT value FROM json_each(?))"
+    values = [begin, end] if chosen is None else [begin, end, json.dumps(list(chosen))]
+    for row in ledger.execute(
+        "SELECT c.id, e.timestamp, e.speaker FROM memory_transcript_entries e JOIN memory_conversations c"
+        " ON c.file_id = e.file_id AND e.id BETWEEN c.first_row AND c.last_row"
+        " WHERE e.speaker IS NOT NULL AND e.superseded = 0 AND e.abandoned = 0"
+        f" AND e.timestamp >= ? AND e.timestamp < ?{within} ORDER BY e.id",
+        values,
+    ):
+        yield row[0], row[1], row[2]
+
+
+def first_words(ledger: Ledger, key: str, first: int, last: int) -> str:
+    """Return what a person said first within some rows of a file, "" where that was deleted."""
+    return str(
+        ledger.value(
+            f"SELECT content FROM memory_transcript_entries WHERE {SPEECH} AND speaker = 'person'"
+            " AND source_file = ? AND id BETWEEN ? AND ? ORDER BY id LIMIT 1",
+            (key, first, last),
+        )
+        or ""
+    )

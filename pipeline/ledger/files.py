@@ -86,6 +86,12 @@ def listed(ledger: Ledger) -> list[tuple[int, str, str]]:
     )
 
 
+def read_for(ledger: Ledger, store: str) -> tuple[int, ...]:
+    """Return the ids of the files that were read for `store`."""
+    rows = ledger.plain_rows("SELECT id FROM memory_file_states WHERE store = ? ORDER BY id", (store,))
+    return tuple(number for (number,) in rows)
+
+
 def bad_lines(ledger: Ledger, key: str) -> list[tuple[int, str]]:
     """Return the complete lines of `key` that are no record: line number or byte offset, and why."""
     rows = ledger.rows(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import jsonschema
 import pytest
 
 from pipeline.app.application import App
@@ -30,7 +29,7 @@ def ask(project):
         if answer["isError"]:
             return answer["content"][0]["text"]
         found = answer["structuredContent"]
-        jsonschema.validate(found, of_profile(CLAUDIA)[name].gives)
+        assert [*found] and {*found} == {*of_profile(CLAUDIA)[name].gives["required"]}
         return found
 
     return call
