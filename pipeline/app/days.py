@@ -121,7 +121,7 @@ def month(app: App, text: str = "", *, everywhere: bool = False) -> Month:
             day = zone.day(generation.at)
             if first.isoformat() <= day < after.isoformat():
                 _count(of(day), generation)
-    days = [one for _, one in sorted(found.items()) if _happened(one)]
+    days = [counts for _, counts in sorted(found.items()) if _happened(counts)]
     return Month(name, zone.zone_name(app.clock.now()), tuple(days), _total(name, days))
 
 
@@ -261,8 +261,8 @@ def _happened(counts: Counts) -> bool:
 
 def _total(name: str, days: Iterable[Counts]) -> Counts:
     total = Counts(name)
-    for one in days:
+    for counts in days:
         for number in Counts.__slots__:
             if number != "day":
-                setattr(total, number, getattr(total, number) + getattr(one, number))
+                setattr(total, number, getattr(total, number) + getattr(counts, number))
     return total

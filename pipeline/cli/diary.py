@@ -99,7 +99,7 @@ def calendar(
 
     def tell() -> None:
         columns = ["day", "conversations", "turns", "episodes", "learned", "changed", "forgotten"]
-        rows = [[f"{one.day} {_weekday(one.day)}", *_numbers(one)] for one in found.days]
+        rows = [[f"{counts.day} {_weekday(counts.day)}", *_numbers(counts)] for counts in found.days]
         if len(rows) > 1:
             rows.append(["all", *_numbers(found.total)])
         table(columns, rows, empty=f"nothing happened in {found.month}")

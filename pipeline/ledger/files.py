@@ -49,7 +49,10 @@ FROM memory_file_states f
 """
 
 
-_READ = "FROM memory_file_states WHERE gone_at IS NULL AND status = 'idle' AND cursor_json <> ''"
+_READ = (
+    "FROM memory_file_states WHERE gone_at IS NULL AND status = 'idle' AND cursor_json <> ''"
+    " AND source = 'claude-code'"
+)
 
 
 def file_state(ledger: Ledger, key: str) -> FileState | None:
@@ -59,7 +62,7 @@ def file_state(ledger: Ledger, key: str) -> FileState | None:
 
 
 def paths(ledger: Ledger) -> list[str]:
-    """Return the path of every file that was read, but for those that are gone or being read."""
+    """Return the path of every file of Claude Code's that was read, but for those gone or being read."""
     return [path for (path,) in ledger.execute(f"SELECT path {_READ}")]
 
 
