@@ -11,6 +11,7 @@ from pipeline.core import paths
 from pipeline.core.errors import InputError, UsageError
 from pipeline.ledger import Ledger, retention, utterances
 from pipeline.ledger.retention import Held
+from pipeline.recall.prepared import session_memory
 from pipeline.search import dialogue_index
 
 
@@ -76,6 +77,7 @@ def delete(app: App, what: Selection) -> list[dict[str, Any]]:
         found = retention.delete(ledger, keys, unread=what.unread)
         retention.compact(ledger)
         dialogue_index.keep_in_step(app.home, ledger)
+        session_memory.drop(app.home, [item.key for item in found])
         return [asdict(item) | {"project": project_of(ledger, item.key)} for item in found]
 
 

@@ -19,8 +19,9 @@ from pipeline.core.zone import minute
 from pipeline.text.humanize import count, day_and_time, room
 
 _WITH_IT = (
-    "With the words go models' replies about them, what hooks told of them, and their entries in the search"
-    " index. Memories with their quotes stay, empty rows that they point at, and Claude Code's transcripts."
+    "With the words go models' replies about them, what hooks told of them, the session's own memory, and"
+    " their entries in the search index. Memories with their quotes stay, empty rows that they point at, and"
+    " Claude Code's transcripts."
 )
 dialogue = typer.Typer(help="Search, show or delete the dialogue in the ledger.", no_args_is_help=True)
 
@@ -126,9 +127,9 @@ def delete(
 ) -> None:
     """Delete dialogue from the ledger; memories and their quotes stay.
 
-    With it goes what was derived of it: models' replies about it, what hooks told of it, its words in the
-    index of `dialogue search`. What no run has read yet stays, unless --unread is given. Claude Code's own
-    transcripts are not touched.
+    With it goes what was derived of it: models' replies about it, what hooks told of it, the session's own
+    memory, its words in the index of `dialogue search`. What no run has read yet stays, unless --unread is
+    given. Claude Code's own transcripts are not touched.
     """
     app = App()
     what = use_case.Selection(project, older_than, session, unread, file)

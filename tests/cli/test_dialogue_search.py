@@ -108,6 +108,10 @@ def test_it_is_made_on_demand_and_kept_up_by_the_worker(desk):
 
 def test_deleting_one_transcript_takes_its_words_out_of_all(desk):
     assert hits(desk, "zebra")
+    own = desk.project.parent / ".claude" / "reverie" / "session-memory"
+    for name in (MORE, "another"):
+        (own / name).mkdir(parents=True)
+        (own / name / "memory.md").write_text("zebra")
     file = desk.project.parent / ".claude" / "projects" / "-other" / f"{MORE}.jsonl"
     dry = desk.here("dialogue", "delete", "--file", file, "--unread", "--dry-run")
     assert MORE in dry.out and "1 session" in dry.out and "would go" in dry.out
@@ -117,6 +121,7 @@ def test_deleting_one_transcript_takes_its_words_out_of_all(desk):
     desk.here("dialogue", "delete", "--file", f"-other/{MORE}.jsonl", "--unread", "--yes")
     held = b"".join(file.read_bytes() for file in index(desk).parent.glob("dialogue.db*"))
     assert b"zebra" not in held
+    assert [path.name for path in own.iterdir()] == ["another"]
     assert hits(desk, "zebra") == [] and hits(desk, "banner")
     # Read once more it does not come back, and the transcript is as it was.
     assert "zebra" in file.read_text()
