@@ -21,6 +21,8 @@ from pipeline.text.since import since as moment_of
 
 SPEAKERS = ("person", "assistant")
 _LISTS = "`reverie conversations` and `reverie dialogue list` list what there is."
+_WAIT_SECONDS = 60.0
+"""For another process that makes the index: a few seconds for each 100,000 utterances."""
 MOST_READ = 500
 """Utterances of a transcript that are given at once."""
 
@@ -75,7 +77,7 @@ def search(app: App, query: str, scope: Scope, *, limit: int = 20, offset: int =
     """
     if not any(char.isalnum() for char in query):
         raise InputError("there is no word to look for", fix="Give a word that was said.")
-    with app.ledger(to_look=True) as ledger, DialogueIndex(app.home) as index:
+    with app.ledger(to_look=True) as ledger, DialogueIndex(app.home, wait=_WAIT_SECONDS) as index:
         index.refresh(ledger)
         wanted = _wanted(app, ledger, scope)
         found, partly = index.find(query, wanted, offset + limit + 1)
@@ -203,7 +205,7 @@ def _wanted(app: App, ledger: Ledger, scope: Scope) -> Wanted:
     chosen, rows = _within(ledger, scope.conversation, chosen)
     return Wanted(
         chosen,
-        _session(ledger, scope.session),
+        _session(ledger, scope.session, chosen),
         scope.speaker,
         iso(moment_of(scope.since, now)) if scope.since else "",
         iso(until) if until else "",
@@ -228,8 +230,10 @@ def _day_after(day: str) -> str:
     return (date.fromisoformat(day) + timedelta(days=1)).isoformat()
 
 
-def _session(ledger: Ledger, text: str) -> str:
+def _session(ledger: Ledger, text: str, chosen: tuple[int, ...] | None) -> str:
+    """Return the session that `text` means in the transcripts `chosen`: of others not even an id is told."""
     if not text:
         return ""
-    ids = {session for _, _, session in files.listed(ledger)}
+    listed = files.listed(ledger)
+    ids = {session for file, _, session in listed if chosen is None or file in chosen}
     return dialogue.whole_session(sorted(ids), text)

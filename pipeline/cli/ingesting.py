@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -78,7 +79,8 @@ def _reading(
 ) -> tuple[Iterator[Ingested | InputError], str]:
     """Return what reads the files one by one, and how many there are, in words, if that is known."""
     if not source:
-        return app.ingest(file=file, folder=folder, reimport=reimport), ""
+        of_all = f" of {_number(folder)}" if folder and sys.stderr.isatty() else ""
+        return app.ingest(file=file, folder=folder, reimport=reimport), of_all
     from pipeline.app import importing
 
     importing.require_source(source)
@@ -86,6 +88,12 @@ def _reading(
     paths = [file] if file else importing.found(source, root)
     reading = importing.read(app, source, [*paths], root, asked_for=bool(file), reimport=reimport)
     return reading, f" of {len(paths)}"
+
+
+def _number(folder: Path) -> int:
+    from pipeline.transcript import survey
+
+    return sum(1 for _ in survey(folder))
 
 
 def _bad_lines(app: App, done: Ingested) -> list[str]:

@@ -26,9 +26,10 @@ from pipeline.core.atomic import ensure_dir
 from pipeline.core.closing import Closing
 from pipeline.core.errors import SearchError, cause
 from pipeline.core.home import Home
+from pipeline.hooklib.plain import well_formed
 from pipeline.ledger import Ledger, dialogue_rows
 from pipeline.record import record
-from pipeline.search.fts import DAMAGED, WAIT_SECONDS
+from pipeline.search.fts import DAMAGED, WAIT_SECONDS, turn_wal_on
 from pipeline.text.scripts import HANGUL, UNSPACED
 
 DIALOGUE_VERSION = 1
@@ -52,6 +53,8 @@ _LEAST_GRAM = 3
 _EXCERPT_TOKENS = 24
 _EXCERPT_GRAMS = 60
 _PAGE = 500
+_BUSY = "Another process is making it; try again when that has finished."
+_DISPOSABLE = "It holds nothing of its own: delete the file, and the next search makes it again."
 
 
 @record
@@ -306,21 +309,22 @@ class DialogueIndex(Closing):
         try:
             yield
         except (OSError, sqlite3.Error) as error:
+            busy = (getattr(error, "sqlite_errorname", None) or "").startswith("SQLITE_BUSY")
             raise SearchError(
                 f"the index of the dialogue can't be used: {cause(error)}",
                 file=str(self.path),
-                fix="It holds nothing of its own: delete the file, and the next search makes it again.",
+                fix=_BUSY if busy else _DISPOSABLE,
             ) from error
 
 
-def keep_in_step(home: Path, ledger: Ledger) -> int:
+def keep_in_step(home: Path, ledger: Ledger, *, wait: float = WAIT_SECONDS) -> int:
     """Bring the index in step where one was ever asked for; return how many rows changed.
 
-    Raises SearchError.
+    `wait` is in seconds, for another process that writes. Raises SearchError.
     """
     if not Home(home).dialogue_index.exists():
         return 0
-    with DialogueIndex(home) as index:
+    with DialogueIndex(home, wait=wait) as index:
         return index.refresh(ledger)
 
 
@@ -338,7 +342,7 @@ def _bring_up_to_date(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA secure_delete = ON")
     if version == DIALOGUE_VERSION:
         return
-    connection.execute("PRAGMA journal_mode = WAL")
+    turn_wal_on(connection)
     connection.execute("BEGIN IMMEDIATE")
     if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
         for statement in _TABLES:
@@ -377,7 +381,7 @@ def _is_unspaced(text: str) -> bool:
 def _asked(query: str) -> list[tuple[str, str]]:
     """Return the words and phrases of `query`, each with the star that lets it be the start of a word."""
     found = []
-    for phrase, word in _PIECE.findall(query):
+    for phrase, word in _PIECE.findall(well_formed(query)):
         star = " *" if word.endswith("*") else ""
         piece = (phrase or word).rstrip("*").replace("\0", "").strip()
         if any(char.isalnum() for char in piece):

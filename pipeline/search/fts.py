@@ -385,7 +385,7 @@ def _bring_up_to_date(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA synchronous = NORMAL")
     if version == VERSION:
         return
-    _turn_wal_on(connection)
+    turn_wal_on(connection)
     connection.execute("BEGIN IMMEDIATE")
     if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
         for statement in _TABLES:
@@ -404,7 +404,7 @@ def _step(error: OSError | sqlite3.Error) -> str:
     return "It holds nothing of its own: delete the file, and the next dream builds it again."
 
 
-def _turn_wal_on(connection: sqlite3.Connection) -> None:
+def turn_wal_on(connection: sqlite3.Connection) -> None:
     """Let readers go on while one process writes; of two that make the file at once, one does it for both."""
     try:
         connection.execute("PRAGMA journal_mode = WAL")

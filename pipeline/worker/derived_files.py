@@ -29,6 +29,7 @@ from pipeline.store.derived.core_page import core_is_ours
 from pipeline.worker import last_look, retry
 from pipeline.worker.context import WorkerContext, log_fields
 
+_NOT_LONG = 0.2
 _DAILY = "views"
 """The chore of making what fades anew."""
 LOG = logging.getLogger("reverie.worker")
@@ -107,7 +108,8 @@ class DerivedFiles:
         from pipeline.search import dialogue_index  # Most homes have none.
 
         try:
-            dialogue_index.keep_in_step(context.home, context.ledger)
+            # Who searches brings it in step as well, and may be making it just now.
+            dialogue_index.keep_in_step(context.home, context.ledger, wait=_NOT_LONG)
         except (SearchError, LedgerError) as error:
             LOG.warning("%s", error)
 

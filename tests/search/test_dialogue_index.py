@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
 
 from pipeline.core.errors import SearchError
 from pipeline.core.home import Home
-from pipeline.ledger import retention, secrets
+from pipeline.ledger import open_ledger, retention, secrets
 from pipeline.search import dialogue_index
 from pipeline.search.dialogue_index import DialogueIndex, Wanted
 from tests.ledger.build import KEY, SESSION, at, ingest, reply, said
@@ -186,6 +187,28 @@ def test_a_place_that_can_not_be_written_is_named(tmp_path, led):
 
 def _left(uuids, _links):
     return uuids
+
+
+def test_several_make_it_at_once_and_each_finds_all(tmp_path, led):
+    ingest(led, [said(number, f"gateway {number}") for number in range(300)])
+
+    def search(_):
+        with open_ledger(Home(tmp_path).ledger) as own:
+            return len(found(tmp_path, own, "gateway", limit=999))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert [*pool.map(search, range(4))] == [300] * 4
+
+
+@pytest.mark.parametrize(
+    "query",
+    ['"', '""', "NEAR(gateway tunnel, 2)", "body:gateway", "gateway OR", "^gateway", "(gateway", "-gateway",
+     "gate\0way", "\udcff gateway", "*", "'; DROP TABLE texts; --", "%", "移%", "{gateway}", 'a"b"c'],
+)  # fmt: skip
+def test_no_query_is_taken_for_syntax(tmp_path, led, query):
+    ingest(led, [said(0, "the gateway")])
+    found(tmp_path, led, query)
+    assert found(tmp_path, led, "gateway") == [1]
 
 
 @pytest.mark.parametrize("seed", range(6))
