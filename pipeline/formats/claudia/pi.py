@@ -150,7 +150,11 @@ class _Translation:
             self._session = _text(record, "id") or self._session
             self._cwd = _text(record, "cwd")
             return None
-        uuid = derived_id(_ENTRYPOINT, digest(raw.strip()))
+        message = record.get("message")
+        spoken = message if kind == "message" and isinstance(message, dict) else {}
+        stamp = _stamp(record, spoken)
+        # A copy in a session that was branched off is the same to the byte; without a time any two may be.
+        uuid = derived_id(_ENTRYPOINT if stamp else self._session, digest(raw.strip()))
         parent = self._uuids.get(_text(record, "parentId")) if "parentId" in record else self._last
         if own := _text(record, "id"):
             self._uuids[own] = uuid
@@ -162,9 +166,7 @@ class _Translation:
             "cwd": self._cwd,
             "entrypoint": _ENTRYPOINT,
         }
-        message = record.get("message")
-        spoken = message if kind == "message" and isinstance(message, dict) else {}
-        if stamp := _stamp(record, spoken):
+        if stamp:
             shared["timestamp"] = stamp
         return shared | _spoken(spoken, _text(spoken, "role"))
 
