@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import PurePosixPath
 
 DIARY = "episodes"
 """The diary: no memories, but a page for each day."""
@@ -31,6 +30,6 @@ def parts_of(filepath: str) -> tuple[str, str]:
     Whatever else it is, an absolute path or one that climbs, it is never followed: only its last part counts,
     and only as a name.
     """
-    path = PurePosixPath(filepath.replace("\\", "/"))
-    category = path.parts[-2] if len(path.parts) > 1 and path.parts[-2] in CATEGORIES else ""
-    return category, path.name.removesuffix(".md")
+    parts = [part for part in filepath.replace("\\", "/").split("/") if part]
+    category = parts[-2] if len(parts) > 1 and parts[-2] in CATEGORIES else ""
+    return category, parts[-1].removesuffix(".md") if parts else ""
