@@ -8,7 +8,20 @@ from __future__ import annotations
 
 from functools import partial
 
-from bench import agent_memory, behind, dream, growth, hooks, ingest, search, starts, store, tool_use, traces
+from bench import (
+    agent_memory,
+    behind,
+    dialogue,
+    dream,
+    growth,
+    hooks,
+    ingest,
+    search,
+    starts,
+    store,
+    tool_use,
+    traces,
+)
 from bench.row import GIVEN, OWN, Group, Row, Target, single
 
 IN_PROCESS = "in process, after one untimed round"
@@ -126,6 +139,44 @@ def _memory(megabytes: int, target: Target, *, full: bool = False) -> Group:
     return single(INTAKE, row, lambda folder, _: ingest.memory(folder, megabytes))
 
 
+def _dialogue() -> list[Group]:
+    return [
+        single(
+            STORE,
+            Row(
+                "20 searches in dialogue",
+                "20 searches of two words in 100,000 utterances",
+                "bare FTS5 queries",
+                Target(OWN, cpu=1.5),
+                how=IN_PROCESS,
+            ),
+            dialogue.asking,
+        ),
+        single(
+            STORE,
+            Row(
+                "index of dialogue",
+                "the index of 100,000 utterances, anew",
+                "inserting them into a bare FTS5 table",
+                Target(OWN, cpu=1.8),
+                how=IN_PROCESS,
+            ),
+            dialogue.indexing,
+        ),
+        single(
+            STORE,
+            Row(
+                "one more utterance",
+                "one utterance more, into the index of 100,000",
+                "into that of 100",
+                Target(OWN, cpu=8),
+                how=IN_PROCESS,
+            ),
+            dialogue.one_more,
+        ),
+    ]
+
+
 def _store() -> list[Group]:
     front_matter = "reading them and CSafeLoader of their front matter"
     return [
@@ -195,6 +246,7 @@ def _store() -> list[Group]:
             ),
             search.growth,
         ),
+        *_dialogue(),
         single(
             STORE,
             Row(

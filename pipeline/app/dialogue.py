@@ -11,20 +11,23 @@ from pipeline.core import paths
 from pipeline.core.errors import InputError, UsageError
 from pipeline.ledger import Ledger, retention, utterances
 from pipeline.ledger.retention import Held
+from pipeline.recall.prepared import session_memory
+from pipeline.search import dialogue_index
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
     """Which dialogue: of a project's folder and those below, of sessions silent for some days, of a session.
 
-    All that is given must hold; `session` is an id or the start of one. With `unread` also what no run has
-    read.
+    All that is given must hold; `session` is an id or the start of one, `file` a transcript, which need not
+    be there any more, by its path or its key. With `unread` also what no run has read.
     """
 
     project: Path | None = None
     older_than: int | None = None
     session: str = ""
     unread: bool = False
+    file: str = ""
 
 
 def by_project(app: App) -> list[dict[str, Any]]:
@@ -36,7 +39,7 @@ def by_project(app: App) -> list[dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     with app.ledger(to_look=True) as ledger:
         for item in retention.held(ledger):
-            project = _project(ledger, item.key)
+            project = project_of(ledger, item.key)
             row = found.setdefault(
                 project,
                 {"project": project, "sessions": 0, "utterances": 0, "bytes": 0, "unread": 0}
@@ -58,7 +61,7 @@ def chosen(app: App, what: Selection) -> list[dict[str, Any]]:
     with app.ledger(to_look=True) as ledger:
         return [
             asdict(item)
-            | {"project": _project(ledger, item.key)}
+            | {"project": project_of(ledger, item.key)}
             | ({} if what.unread else {"size": item.size - item.unread_size})
             for item in _matching(app, ledger, what)
         ]
@@ -73,31 +76,41 @@ def delete(app: App, what: Selection) -> list[dict[str, Any]]:
         keys = [item.key for item in _matching(app, ledger, what)]
         found = retention.delete(ledger, keys, unread=what.unread)
         retention.compact(ledger)
-        return [asdict(item) | {"project": _project(ledger, item.key)} for item in found]
+        dialogue_index.keep_in_step(app.home, ledger)
+        session_memory.drop(app.home, [item.key for item in found])
+        return [asdict(item) | {"project": project_of(ledger, item.key)} for item in found]
 
 
 def _matching(app: App, ledger: Ledger, what: Selection) -> list[Held]:
-    if what.project is None and what.older_than is None and not what.session:
+    if what.project is None and what.older_than is None and not (what.session or what.file):
         raise UsageError(
             "it does not say which dialogue to delete",
-            fix="Give --project DIR, --older-than DAYS or --session ID; see `reverie dialogue list`.",
+            fix="Give --project DIR, --older-than DAYS, --session ID or --file F: `reverie dialogue list`.",
         )
     before = None if what.older_than is None else retention.days_before(app.clock.now(), what.older_than)
-    wanted = None if what.project is None else _root(what.project)
+    wanted = None if what.project is None else root_of(what.project)
     held = retention.held(ledger)
-    session = _session(held, what.session)
+    session = whole_session(sorted({item.session_id for item in held}), what.session)
+    names = {what.file, str(Path(what.file).expanduser().absolute())}
+    if what.file and not any(item.key in names or item.path in names for item in held):
+        raise InputError(
+            "nothing is held of this transcript",
+            file=what.file,
+            fix="Give its path, or <project>/<session>.jsonl; `reverie conversations` lists what was read.",
+        )
     return [
         item
         for item in held
         if item.session_id == (session or item.session_id)
+        and (not what.file or item.key in names or item.path in names)
         and (before is None or 0 < item.last < before)
-        and (wanted is None or _is_below(_project(ledger, item.key), wanted))
+        and (wanted is None or is_below(project_of(ledger, item.key), wanted))
     ]
 
 
-def _session(held: list[Held], text: str) -> str:
-    """Return the id of the session that `text` is, or begins; InputError when it begins several."""
-    ids = sorted({item.session_id for item in held if item.session_id.startswith(text)})
+def whole_session(known: list[str], text: str) -> str:
+    """Return the id among `known` that `text` is, or begins; InputError when it begins several."""
+    ids = [session for session in known if session.startswith(text)]
     if not text or text in ids or not ids:
         return text
     if len(ids) > 1:
@@ -108,16 +121,18 @@ def _session(held: list[Held], text: str) -> str:
     return ids[0]
 
 
-def _project(ledger: Ledger, key: str) -> str:
+def project_of(ledger: Ledger, key: str) -> str:
     """Return the root of the project that a session began in, as far as its folder is still there."""
     cwd = utterances.first_cwd(ledger, key)
-    return _root(Path(cwd)) if cwd else ""
+    return root_of(Path(cwd)) if cwd else ""
 
 
-def _root(folder: Path) -> str:
+def root_of(folder: Path) -> str:
+    """Return the root of the project that `folder` is in; the folder itself where it is not there."""
     path = folder.expanduser().absolute()
     return str(paths.project_root(path)) if path.is_dir() else str(path)
 
 
-def _is_below(project: str, wanted: str) -> bool:
+def is_below(project: str, wanted: str) -> bool:
+    """Whether the root `project` is `wanted`, or below it."""
     return bool(project) and Path(project).is_relative_to(wanted)

@@ -21,7 +21,7 @@ from pipeline.app.application import App
 from pipeline.app.memories import guessed_type, name_of, title_of
 from pipeline.app.retired import FORGOTTEN
 from pipeline.app.retried import retried
-from pipeline.app.writing import NewMemory, store_memory
+from pipeline.app.writing import Change, NewMemory, Written, store_memory, update_memory
 from pipeline.core import paths
 from pipeline.core.clock import latest
 from pipeline.core.errors import InputError, UnreadableError
@@ -29,6 +29,7 @@ from pipeline.core.ids import new_id
 from pipeline.domain.body import Body
 from pipeline.domain.memory import HUMAN_ONLY, MAX_QUOTE, TYPES, Evidence, Memory
 from pipeline.extraction.cited_writes import note
+from pipeline.formats.claudia import sections
 from pipeline.ledger import Ledger, utterances
 from pipeline.ledger.utterances import EntryRow
 from pipeline.recall.prepared import hook_state
@@ -52,7 +53,10 @@ _PROJECT = "project"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """What a model wants kept: `text` in at most `most` characters, and what the person typed for it."""
+    """What a model wants kept: `text` in at most `most` characters, and what the person typed for it.
+
+    With a `section` the text stands under that heading.
+    """
 
     text: str
     kind: str = ""
@@ -67,6 +71,7 @@ class Wish:
     postconditions: tuple[str, ...] = ()
     episode: bool = True
     most: int = MOST
+    section: str = ""
 
 
 def remember(app: App, wish: Wish) -> Memory:
@@ -86,7 +91,7 @@ def remember(app: App, wish: Wish) -> Memory:
         name=slugify(wish.title) if wish.title.strip() else name_of(wish.text.split()),
         description=wish.text,
         type=kind,
-        content=Body(wish.text, wish.why).render(),
+        content=sections.added("", wish.section, Body(wish.text, wish.why).render()),
         title=wish.title.strip() or title_of(wish.text),
         tags=wish.tags,
         importance=wish.importance,
@@ -107,6 +112,26 @@ def remember(app: App, wish: Wish) -> Memory:
             note(ledger, str(store.path), made.memory, run_id=made.change_id, now=now)
             hook_state.refresh(ledger, app.home, app.settings, app.clock)
     return made.memory
+
+
+@retried
+def extend(app: App, name: str, section: str, content: str) -> Written:
+    """Add `content` to the memory `name`, in its section of about that name; what is there already stays.
+
+    Raises InputError for a memory behind which a person stands, and for what may not be kept.
+    """
+    app.require_settings()
+    _require_mode(app)
+    store = app.open_store()
+    document = retired.read(store, name)
+    if not document.memory.holds_no_persons_words or document.memory.pinned:
+        raise InputError(
+            f"a person's words stand behind {document.name}",
+            file=document.path,
+            fix="Write it as a memory of its own, under another filename.",
+        )
+    body = sections.added(document.memory.body, section, normalize("NFC", content))
+    return update_memory(app, store, document.name, Change(content=body, by_person=False))
 
 
 @retried

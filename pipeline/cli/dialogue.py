@@ -8,14 +8,22 @@ from typing import Annotated, Any
 import typer
 
 from pipeline.app import dialogue as use_case
+from pipeline.app import transcripts
 from pipeline.app.application import App
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption
-from pipeline.cli.tables import table
+from pipeline.cli.progress import progress
+from pipeline.cli.tables import table, titled
 from pipeline.core.errors import InputError
+from pipeline.core.zone import minute
 from pipeline.text.humanize import count, day_and_time, room
 
-dialogue = typer.Typer(help="Show or delete the dialogue in the ledger.", no_args_is_help=True)
+_WITH_IT = (
+    "With the words go models' replies about them, what hooks told of them, the session's own memory, and"
+    " their entries in the search index. Memories with their quotes stay, empty rows that they point at, and"
+    " Claude Code's transcripts."
+)
+dialogue = typer.Typer(help="Search, show or delete the dialogue in the ledger.", no_args_is_help=True)
 
 
 @dialogue.command("list")
@@ -45,6 +53,59 @@ def list_dialogue(as_json: JsonOption = False) -> None:
 
 
 @dialogue.command()
+def search(
+    query: Annotated[
+        list[str],
+        typer.Argument(metavar="WORDS", help='What was said; "in quotes" stands together, wor* begins.'),
+    ],
+    project: Annotated[
+        Path | None, typer.Option("--project", metavar="DIR", help="Only of this project.")
+    ] = None,
+    session: Annotated[str, typer.Option("--session", metavar="ID", help="Only of this session.")] = "",
+    speaker: Annotated[
+        str, typer.Option("--speaker", metavar="S", help=f"Only of one: {', '.join(transcripts.SPEAKERS)}.")
+    ] = "",
+    since: Annotated[
+        str, typer.Option("--since", metavar="WHEN", help="2026-11-20, yesterday, 7d or 2w.")
+    ] = "",
+    until: Annotated[str, typer.Option("--until", metavar="WHEN", help="The same; a day counts whole.")] = "",
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="At most so many.")] = 20,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Make the index anew first; it holds nothing of its own.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Find what was said, in all that the ledger holds.
+
+    It holds what you typed and what Claude wrote to you, also where Claude Code has deleted the transcript.
+    Words that were asked for stand between « and ».
+    """
+    app = App()
+    if rebuild:
+        with progress("making the index"):
+            transcripts.rebuild(app)
+    scope = transcripts.Scope(project=project, session=session, speaker=speaker, since=since, until=until)
+    with progress("searching"):
+        found = transcripts.search(app, " ".join(query), scope, limit=limit)
+
+    def tell() -> None:
+        for hit in found.hits:
+            who = "you" if hit.speaker == "person" else "Claude"
+            more = [hit.project or "unknown project", hit.session[:8]]
+            more += [f"conversation {hit.conversation}"] if hit.conversation is not None else []
+            titled(f"{minute(hit.at, 'unknown')}  ", who, more)
+            output.hanging("    ", hit.excerpt)
+        if not found.hits:
+            output.line("nobody has said that")
+
+    output.data(found, tell, as_json=as_json)
+    if found.partly:
+        output.talk("Nothing holds all of these words; this holds some of them.")
+    if found.more:
+        output.talk(f"There is more: --limit {2 * limit}.")
+
+
+@dialogue.command()
 def delete(
     project: Annotated[
         Path | None, typer.Option("--project", metavar="DIR", help="Only of this project.")
@@ -54,6 +115,9 @@ def delete(
         typer.Option("--older-than", metavar="DAYS", min=0, help="Only of sessions silent for so long."),
     ] = None,
     session: Annotated[str, typer.Option("--session", metavar="ID", help="Only of this session.")] = "",
+    file: Annotated[
+        str, typer.Option("--file", metavar="F", help="Only of this transcript, there or not.")
+    ] = "",
     unread: Annotated[
         bool, typer.Option("--unread", help="Also what was not read yet, of which memories may still come.")
     ] = False,
@@ -63,11 +127,12 @@ def delete(
 ) -> None:
     """Delete dialogue from the ledger; memories and their quotes stay.
 
-    What no run has read yet stays too, unless --unread is given. Claude Code's own transcripts are not
-    touched.
+    With it goes what was derived of it: models' replies about it, what hooks told of it, the session's own
+    memory, its words in the index of `dialogue search`. What no run has read yet stays, unless --unread is
+    given. Claude Code's own transcripts are not touched.
     """
     app = App()
-    what = use_case.Selection(project, older_than, session, unread)
+    what = use_case.Selection(project, older_than, session, unread, file)
     found = use_case.chosen(app, what)
     rows = [row for row in found if row["size"]]
     if rows and not dry_run:
@@ -82,6 +147,8 @@ def delete(
         kept = 0 if unread else sum(row["unread"] for row in found)
         if kept:
             output.talk(f"{count(kept, 'utterance')} not read yet stay; --unread deletes them, too.")
+        if rows:
+            output.talk(_WITH_IT)
 
     output.data(rows, tell, as_json=as_json)
 

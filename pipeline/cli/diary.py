@@ -1,15 +1,19 @@
-"""Commands over the diary that conversations leave: timeline, day."""
+"""Commands over what happened when: timeline, day, calendar."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import date
 from typing import Annotated
 
 import typer
 
-from pipeline.app import diary
+from pipeline.app import days, diary
 from pipeline.app.application import App
 from pipeline.cli import output
 from pipeline.cli.options import GraphOption, JsonOption, StoreOption
+from pipeline.cli.tables import table
+from pipeline.core.zone import minute
 from pipeline.store import Episode
 from pipeline.text.humanize import count
 
@@ -57,19 +61,78 @@ def day(
     when: Annotated[
         str, typer.Argument(metavar="DAY", help="2026-11-20, today or yesterday. Default: the newest.")
     ] = "",
+    everywhere: Annotated[bool, typer.Option("--all", help="In every project, not only here.")] = False,
     graph: GraphOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show one day of the diary whole."""
-    found = diary.day(App(store=store, graph=graph), when)
+    """Show one day whole: the diary, conversations, memories.
+
+    What was said, and what was learned, changed and forgotten that day, by the clocks of your zone.
+    """
+    found = days.whole(App(store=store, graph=graph), when, everywhere=everywhere)
 
     def tell() -> None:
         output.line(found.day)
         for entry in found.entries:
             _tell(entry)
+        for talk in found.conversations:
+            _tell_talk(talk, with_project=everywhere)
+        for word in ("learned", "changed", "forgotten"):
+            _tell_deeds(word, getattr(found, word))
 
     output.data(found, tell, as_json=as_json)
+
+
+def calendar(
+    when: Annotated[str, typer.Argument(metavar="MONTH", help="2026-11. Default: this month.")] = "",
+    everywhere: Annotated[bool, typer.Option("--all", help="In every project, not only here.")] = False,
+    graph: GraphOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the days of a month on which anything happened.
+
+    With how many conversations there were, what you typed, and how many memories came, changed and went.
+    """
+    found = days.month(App(store=store, graph=graph), when, everywhere=everywhere)
+
+    def tell() -> None:
+        columns = ["day", "conversations", "turns", "episodes", "learned", "changed", "forgotten"]
+        rows = [[f"{counts.day} {_weekday(counts.day)}", *_numbers(counts)] for counts in found.days]
+        if len(rows) > 1:
+            rows.append(["all", *_numbers(found.total)])
+        table(columns, rows, empty=f"nothing happened in {found.month}")
+
+    output.data(found, tell, as_json=as_json)
+    if found.days and not as_json:
+        output.talk(f"Days of {found.zone}; `reverie day {found.days[-1].day}` shows that day whole.")
+
+
+def _numbers(counts: days.Counts) -> list[str]:
+    numbers = (counts.conversations, counts.turns, counts.episodes)
+    return [str(number or "") for number in (*numbers, counts.learned, counts.changed, counts.forgotten)]
+
+
+def _weekday(day: str) -> str:
+    return f"{date.fromisoformat(day):%a}"
+
+
+def _tell_talk(talk: days.Talk, *, with_project: bool) -> None:
+    output.line()
+    first, last = (minute(moment)[-5:] for moment in (talk.first, talk.last))
+    output.hanging(f"{first}–{last}  ", talk.begins or "(its words were deleted)", level="ok")
+    more = [f"conversation {talk.id}", count(talk.turns, "turn"), talk.status]
+    output.hanging("       ", ", ".join([*more, *([talk.project] if with_project else [])]))
+
+
+def _tell_deeds(word: str, deeds: Sequence[days.Deed]) -> None:
+    if deeds:
+        output.line()
+        output.line(f"{word}:")
+    for deed in deeds:
+        how = "" if deed.word in ("created", "changed") else f" ({deed.word})"
+        output.hanging(f"{minute(deed.at)[-5:]}  ", f"{deed.memory}{how}: {deed.description}")
 
 
 def _tell(entry: Episode) -> None:

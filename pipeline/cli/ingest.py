@@ -9,6 +9,7 @@ import typer
 
 from pipeline.cli import ingesting
 from pipeline.cli.options import JsonOption
+from pipeline.formats.claudia.sources import HOSTS, SOURCES
 
 
 def ingest(
@@ -17,7 +18,12 @@ def ingest(
         Path | None, typer.Option("--dir", metavar="D", help="All transcripts under D.")
     ] = None,
     reimport: Annotated[bool, typer.Option("--reimport", help="Read from the start again.")] = False,
+    source: Annotated[
+        str,
+        typer.Option("--source", metavar="S", help=f"Whose files they are: {', '.join(SOURCES)}."),
+    ] = HOSTS,
     as_json: JsonOption = False,
 ) -> None:
     """Read transcripts into the ledger; no model is asked."""
-    ingesting.ingest(file=file, folder=folder, reimport=reimport, as_json=as_json)
+    given = "" if source == HOSTS else source
+    ingesting.ingest(file=file, folder=folder, reimport=reimport, source=given, as_json=as_json)

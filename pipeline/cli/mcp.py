@@ -12,7 +12,7 @@ from pipeline.cli.options import JsonOption
 from pipeline.cli.tables import table
 from pipeline.core.errors import UsageError
 from pipeline.server import tools
-from pipeline.server.tools import LATER, LEAN, PROFILES
+from pipeline.server.tools import LEAN, PROFILES
 
 
 def mcp(
@@ -48,11 +48,9 @@ def mcp(
 
 
 def require_profile(profile: str) -> None:
-    """Raise UsageError for a profile that there is not, or not yet."""
-    if profile in LATER:
-        raise UsageError(LATER[profile], fix=f"Now there are {', '.join(_there())}.")
+    """Raise UsageError for a profile that there is not."""
     if profile not in PROFILES:
-        raise UsageError(f"there is no profile {profile!r}", fix=f"Profiles: {', '.join(_there())}.")
+        raise UsageError(f"there is no profile {profile!r}", fix=f"Profiles: {', '.join(PROFILES)}.")
 
 
 def _serve_http(profile: str, port: int) -> None:
@@ -68,10 +66,6 @@ def _serve_http(profile: str, port: int) -> None:
         output.talk(f"Clients show the token in {file} as `Authorization: Bearer TOKEN`. Ctrl-C ends it.")
 
     http.serve(Requests(profile), app.here, file.read_text("utf-8").strip(), port=port, ready=ready)
-
-
-def _there() -> list[str]:
-    return [name for name in PROFILES if name not in LATER]
 
 
 def _list(profile: str, *, as_json: bool) -> None:

@@ -103,7 +103,8 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
         "timeline": Entry("diary", "timeline", "List what conversations were about, day by day."),
         "episodes": Entry("views", "episodes", "List the entries of the diary, the newest first."),
         "episode": Entry("views", "episode", "Add an entry to today's page of the diary."),
-        "day": Entry("diary", "day", "Show one day of the diary whole."),
+        "day": Entry("diary", "day", "Show one day whole: the diary, conversations, memories."),
+        "calendar": Entry("diary", "calendar", "List the days of a month on which anything happened."),
     },
     "Reading sessions": {
         "work": Entry("extract", "work", "Run the background worker's jobs now."),
@@ -113,7 +114,7 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
         "conversations": Entry(
             "extract", "conversations", "List conversations: dialogue between two silences."
         ),
-        "dialogue": Entry("dialogue", "dialogue", "Show or delete the dialogue in the ledger."),
+        "dialogue": Entry("dialogue", "dialogue", "Search, show or delete the dialogue in the ledger."),
         "traces": Entry("traces", "traces", "Show what tools did in each session; write it out."),
     },
     "Time and tools": {

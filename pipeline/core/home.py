@@ -135,6 +135,11 @@ class Home:
         return self.path / home_files.SEARCH
 
     @property
+    def dialogue_index(self) -> Path:
+        """Return the index of what was said."""
+        return self.path / home_files.DIALOGUE_INDEX
+
+    @property
     def hook_state(self) -> Path:
         """Return what the worker leaves for the hooks."""
         return self.path / home_files.HOOK_STATE

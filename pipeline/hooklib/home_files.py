@@ -51,6 +51,8 @@ SEARCH = "search"
 """One search index for each store."""
 WORDS = "search/words.db"
 """Vectors of words, made from the embedded model."""
+DIALOGUE_INDEX = "search/dialogue.db"
+"""What was said, to be searched; made from the ledger when somebody searches."""
 
 RECALL = "recall"
 HOOK_STATE = "recall/board.json"

@@ -122,6 +122,15 @@ class Ledger(Closing):
             raise
 
     @property
+    def rewrites(self) -> int:
+        """Return how often words that were in the ledger already have been changed or taken out."""
+        return int(self.value("PRAGMA user_version"))
+
+    def note_rewrite(self) -> None:
+        """Count one more of those, within the transaction that does it."""
+        self.execute(f"PRAGMA user_version = {(self.rewrites + 1) % 2**31}")
+
+    @property
     def torn(self) -> bool:
         """Whether a transaction within `together` has failed, so that nothing of it will be kept."""
         return self._torn

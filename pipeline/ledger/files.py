@@ -49,7 +49,10 @@ FROM memory_file_states f
 """
 
 
-_READ = "FROM memory_file_states WHERE gone_at IS NULL AND status = 'idle' AND cursor_json <> ''"
+_READ = (
+    "FROM memory_file_states WHERE gone_at IS NULL AND status = 'idle' AND cursor_json <> ''"
+    " AND source = 'claude-code'"
+)
 
 
 def file_state(ledger: Ledger, key: str) -> FileState | None:
@@ -59,7 +62,7 @@ def file_state(ledger: Ledger, key: str) -> FileState | None:
 
 
 def paths(ledger: Ledger) -> list[str]:
-    """Return the path of every file that was read, but for those that are gone or being read."""
+    """Return the path of every file of Claude Code's that was read, but for those gone or being read."""
     return [path for (path,) in ledger.execute(f"SELECT path {_READ}")]
 
 
@@ -77,6 +80,19 @@ def stamps(ledger: Ledger) -> tuple[dict[str, tuple[str, str, int, int]], bool]:
     half_read = [row[1] for row in rows if row[2] < 0]
     sound = [row for row in rows if row[2] >= 0] if half_read else rows
     return {row[0]: row for row in sound}, bool(half_read)
+
+
+def listed(ledger: Ledger) -> list[tuple[int, str, str]]:
+    """Return id, key and session of every file that was read."""
+    return ledger.plain_rows(
+        "SELECT id, file_path, session_id FROM memory_file_states WHERE cursor_json <> '' ORDER BY id"
+    )
+
+
+def read_for(ledger: Ledger, store: str) -> tuple[int, ...]:
+    """Return the ids of the files that were read for `store`."""
+    rows = ledger.plain_rows("SELECT id FROM memory_file_states WHERE store = ? ORDER BY id", (store,))
+    return tuple(number for (number,) in rows)
 
 
 def bad_lines(ledger: Ledger, key: str) -> list[tuple[int, str]]:

@@ -104,6 +104,8 @@ def delete(ledger: Ledger, keys: Collection[str], *, unread: bool = False) -> li
                     "UPDATE events SET payload_json = '{}' WHERE session_id = ?", (file["session_id"],)
                 )
             gone.append(_held(file, going))
+        if gone:
+            ledger.note_rewrite()
     return gone
 
 

@@ -41,16 +41,21 @@ def keep(
         for fingerprint in fingerprints
     ]
     ledger.executemany("INSERT OR IGNORE INTO secret_marks VALUES (?, ?, ?, ?)", rows)
+    changed = False
     for session in sessions:
         # What is overwritten must not stay readable in the file's free space.
         ledger.execute("PRAGMA secure_delete = ON")
         for table, columns in _STORED.items():
-            _mask(ledger, known, table, columns, session)
+            changed |= _mask(ledger, known, table, columns, session)
+    if changed:
+        ledger.note_rewrite()
 
 
-def _mask(ledger: Ledger, known: Recognised, table: str, columns: Sequence[str], session: str) -> None:
+def _mask(ledger: Ledger, known: Recognised, table: str, columns: Sequence[str], session: str) -> bool:
+    """Mask what one session has in a table; return whether anything was there to mask."""
     # Some rows at a time: a long session has more than should be held. No id is 0 or "".
     last: int | str = "" if table == "events" else 0
+    any_changed = False
     page = f"SELECT id, {', '.join(columns)} FROM {table} WHERE session_id = ? AND id > ? ORDER BY id LIMIT ?"
     while stored := ledger.rows(page, (session, last, _PAGE)):
         for row in stored:
@@ -59,4 +64,6 @@ def _mask(ledger: Ledger, known: Recognised, table: str, columns: Sequence[str],
             if changed:
                 names = ", ".join(f"{name} = ?" for name in changed)
                 ledger.execute(f"UPDATE {table} SET {names} WHERE id = ?", (*changed.values(), row["id"]))
+                any_changed = True
         last = stored[-1]["id"]
+    return any_changed

@@ -71,7 +71,8 @@ _MADE_BY = "words"
 _STATE = "digest || ' ' || hand || ' ' || beside"
 """`SearchRow.state` in SQL."""
 _LANGUAGES = "languages"
-_DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
+DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
+"""How the names of errors begin that say that the file itself is damaged."""
 
 
 def index_file(home: Path, store_path: Path) -> Path:
@@ -384,7 +385,7 @@ def _bring_up_to_date(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA synchronous = NORMAL")
     if version == VERSION:
         return
-    _turn_wal_on(connection)
+    turn_wal_on(connection)
     connection.execute("BEGIN IMMEDIATE")
     if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
         for statement in _TABLES:
@@ -403,7 +404,7 @@ def _step(error: OSError | sqlite3.Error) -> str:
     return "It holds nothing of its own: delete the file, and the next dream builds it again."
 
 
-def _turn_wal_on(connection: sqlite3.Connection) -> None:
+def turn_wal_on(connection: sqlite3.Connection) -> None:
     """Let readers go on while one process writes; of two that make the file at once, one does it for both."""
     try:
         connection.execute("PRAGMA journal_mode = WAL")
@@ -422,4 +423,4 @@ def _make_private(path: Path) -> None:
 
 def _is_damage(cause: BaseException | None) -> bool:
     name = getattr(cause, "sqlite_errorname", None) or ""
-    return isinstance(cause, _OtherVersionError) or name.startswith(_DAMAGED)
+    return isinstance(cause, _OtherVersionError) or name.startswith(DAMAGED)

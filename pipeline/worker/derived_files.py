@@ -10,7 +10,15 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from pipeline.context import known_stores
-from pipeline.core.errors import ODD_DATA, EmbeddingError, ReverieError, SearchError, StoreError, cause
+from pipeline.core.errors import (
+    ODD_DATA,
+    EmbeddingError,
+    LedgerError,
+    ReverieError,
+    SearchError,
+    StoreError,
+    cause,
+)
 from pipeline.core.home import Home
 from pipeline.core.ids import new_id
 from pipeline.domain.job import Job
@@ -21,6 +29,7 @@ from pipeline.store.derived.core_page import core_is_ours
 from pipeline.worker import last_look, retry
 from pipeline.worker.context import WorkerContext, log_fields
 
+_NOT_LONG = 0.2
 _DAILY = "views"
 """The chore of making what fades anew."""
 LOG = logging.getLogger("reverie.worker")
@@ -90,6 +99,19 @@ class DerivedFiles:
         context.visited.clear()
         context.close_stores()
         self._made_from.clear()
+
+    def index_dialogue(self) -> None:
+        """Bring the index of what was said in step, where there is one; what goes wrong is logged."""
+        context = self._context
+        if not Home(context.home).dialogue_index.exists():
+            return
+        from pipeline.search import dialogue_index  # Most homes have none.
+
+        try:
+            # Who searches brings it in step as well, and may be making it just now.
+            dialogue_index.keep_in_step(context.home, context.ledger, wait=_NOT_LONG)
+        except (SearchError, LedgerError) as error:
+            LOG.warning("%s", error)
 
     def _is_due(self, store_path: Path, always: set[Path]) -> bool:
         context = self._context

@@ -161,6 +161,7 @@ class Worker:
             self.derived.index()
             session_memory.sweep(context.home, context.now())
         self._keep_for_a_time()
+        self.derived.index_dialogue()
         hook_state.refresh(ledger, context.home, context.settings, context.clock)
         return done
 

@@ -20,6 +20,7 @@ OWNERS = {
         "pipeline/store/catalogue/asking.py",
         "pipeline/store/catalogue/damage.py",
         "pipeline/search/fts.py",
+        "pipeline/search/dialogue_index.py",
         "pipeline/search/vectors/word_table.py",
         "pipeline/search/index_reader.py",
         "pipeline/formats/keisei/agents_file.py",

@@ -74,6 +74,19 @@ def sweep(home: Path, now: float) -> None:
             rmtree(session_folder, ignore_errors=True)
 
 
+def drop(home: Path, keys: Iterable[str]) -> None:
+    """Remove the memories of the sessions in the source files `keys`, whose dialogue was deleted.
+
+    Raises OSError.
+    """
+    for key in keys:
+        folder = Home(home).session_memory / Path(key).stem
+        if (folder / "memory.md").is_file() and not folder.is_symlink():
+            from shutil import rmtree
+
+            rmtree(folder)
+
+
 def _made_at(file: Path) -> int:
     """Return at how many tokens `file` was made; far below any number when there is none to trust."""
     try:

@@ -1,0 +1,268 @@
+"""What happened on a day, and on which days of a month anything did: by the clocks of the zone.
+
+Conversations come from the ledger, the diary from its pages, and what was learned, changed and forgotten from
+the changes that the stores keep. What a person did to a file by hand is in no change, and not told here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+
+from pipeline.app import dialogue, diary, scopes, transcripts
+from pipeline.app.application import App
+from pipeline.app.changes import MemoryChange, memory_changes
+from pipeline.context import known_stores, open_store
+from pipeline.core import zone
+from pipeline.core.clock import iso
+from pipeline.core.errors import InputError, StoreError, UsageError
+from pipeline.core.home import Home
+from pipeline.ledger import Ledger, conversations, dialogue_rows, files
+from pipeline.store import Episode, Generation, Store, is_live
+from pipeline.text.since import since as moment_of
+
+LEARNED = ("created", "restored")
+FORGOTTEN = ("retired", "removed")
+_BEGINNING = 120
+_MONTH_CHARS = 7
+
+
+@dataclass(slots=True)
+class Counts:
+    """What happened on one day, in numbers; `turns` counts what a person typed."""
+
+    day: str
+    conversations: int = 0
+    turns: int = 0
+    episodes: int = 0
+    learned: int = 0
+    changed: int = 0
+    forgotten: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Month:
+    """The days of a month on which anything happened, and all of them together."""
+
+    month: str
+    zone: str
+    days: tuple[Counts, ...]
+    total: Counts
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """One conversation on one day: since when and until when (ISO 8601), turns of that day, how it begins."""
+
+    id: int
+    session: str
+    project: str
+    status: str
+    first: str
+    last: str
+    turns: int
+    begins: str
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """What became of one memory: its name, the word for it, and when (ISO 8601)."""
+
+    memory: str
+    word: str
+    at: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """All that happened on one local day."""
+
+    day: str
+    entries: tuple[Episode, ...] = ()
+    conversations: tuple[Talk, ...] = ()
+    learned: tuple[Deed, ...] = ()
+    changed: tuple[Deed, ...] = ()
+    forgotten: tuple[Deed, ...] = ()
+
+
+@dataclass(slots=True)
+class _Spoken:
+    """What was said on one day, by conversation: first and last time, and turns."""
+
+    by_conversation: dict[int, list[str]] = field(default_factory=dict)
+    turns: dict[int, int] = field(default_factory=dict)
+
+
+def month(app: App, text: str = "", *, everywhere: bool = False) -> Month:
+    """Return the days of the month `text` (``2026-11``; this one for "") on which anything happened.
+
+    Here, or with `everywhere` in all projects. Raises UsageError for what is no month.
+    """
+    first = _month_of(app, text)
+    after = (first.replace(day=28) + timedelta(days=7)).replace(day=1)
+    name = first.isoformat()[:_MONTH_CHARS]
+    found: dict[str, Counts] = {}
+
+    def of(day: str) -> Counts:
+        return found.setdefault(day, Counts(day))
+
+    with app.ledger(to_look=True) as ledger:
+        for day, spoken in _spoken(app, ledger, first, after, everywhere).items():
+            of(day).conversations = len(spoken.by_conversation)
+            of(day).turns = sum(spoken.turns.values())
+        stores = list(_stores(app, ledger, everywhere))
+    for store in stores:
+        for page in diary.pages(store.root, app.clock.now(), since=first.isoformat()):
+            if page.day < after.isoformat():
+                of(page.day).episodes += len(page.entries)
+        for generation in store.history():
+            day = zone.day(generation.at)
+            if first.isoformat() <= day < after.isoformat():
+                _count(of(day), generation)
+    days = [counts for _, counts in sorted(found.items()) if _happened(counts)]
+    return Month(name, zone.zone_name(app.clock.now()), tuple(days), _total(name, days))
+
+
+def whole(app: App, text: str = "", *, everywhere: bool = False) -> Day:
+    """Return what happened on a day: ``2026-11-20``, ``today``, ``yesterday``; the diary's newest for "".
+
+    Raises UsageError for what is no day, InputError where nothing happened on it.
+    """
+    refused: InputError | None = None
+    try:
+        page = diary.day(app, text)
+        name, entries = page.day, page.entries
+    except InputError as error:
+        refused, entries = error, ()
+        name = zone.day(iso(moment_of(text, app.clock.now()))) if text else ""
+    found = _whole(app, name, entries, everywhere) if name else Day("")
+    if refused and not (found.conversations or found.learned or found.changed or found.forgotten):
+        raise refused
+    return found
+
+
+def _whole(app: App, name: str, entries: Sequence[Episode], everywhere: bool) -> Day:
+    first = date.fromisoformat(name)
+    after = first + timedelta(days=1)
+    with app.ledger(to_look=True) as ledger:
+        spoken = _spoken(app, ledger, first, after, everywhere).get(name, _Spoken())
+        talks = [_talk(ledger, number, spoken) for number in spoken.by_conversation]
+        stores = list(_stores(app, ledger, everywhere))
+    deeds: dict[str, list[Deed]] = {"learned": [], "changed": [], "forgotten": []}
+    for store in stores:
+        for generation in reversed(store.history()):
+            if zone.day(generation.at) == name:
+                for change in _changes(store, generation):
+                    deeds[_kind(change)].append(_deed(change, generation))
+    return Day(
+        name,
+        tuple(entries),
+        tuple(sorted(talks, key=lambda talk: talk.first)),
+        **{kind: tuple(found) for kind, found in deeds.items()},
+    )
+
+
+def _month_of(app: App, text: str) -> date:
+    if not text:
+        return date.fromisoformat(zone.day(iso(app.clock.now()))).replace(day=1)
+    try:
+        if len(text) != _MONTH_CHARS:
+            raise ValueError(text)
+        return date.fromisoformat(f"{text}-01")
+    except ValueError:
+        raise UsageError(f"{text!r} is no month", fix="Write it as 2026-11.") from None
+
+
+def _spoken(app: App, ledger: Ledger, first: date, after: date, everywhere: bool) -> dict[str, _Spoken]:
+    """Return by local day what was said from `first` on and before `after`."""
+    now = app.clock.now()
+    begin, end = (iso(moment_of(day.isoformat(), now)) for day in (first, after))
+    chosen = None if everywhere else _transcripts(app, ledger)
+    found: dict[str, _Spoken] = {}
+    for conversation, at, speaker in dialogue_rows.between(ledger, begin, end, chosen):
+        spoken = found.setdefault(zone.day(at), _Spoken())
+        times = spoken.by_conversation.setdefault(conversation, [at, at])
+        times[0], times[1] = min(times[0], at), max(times[1], at)
+        spoken.turns[conversation] = spoken.turns.get(conversation, 0) + (speaker == "person")
+    return found
+
+
+def _transcripts(app: App, ledger: Ledger) -> tuple[int, ...]:
+    """Return the ids of the transcripts of the project here, or of those read for a store that was named."""
+    if app.store_override is None:
+        return transcripts.files_of_project(ledger, app.here)
+    return files.read_for(ledger, str(app.store_path))
+
+
+def _stores(app: App, ledger: Ledger, everywhere: bool) -> Iterator[Store]:
+    """Yield the stores whose changes count: those of here, or all that are known."""
+    if not everywhere:
+        yield from (scope.open_store() for scope in scopes.keepers(app) if not scope.is_fresh)
+        return
+    for path in dict.fromkeys([*known_stores(ledger), Home(app.home).user_store]):
+        if path.is_dir():
+            yield open_store(path, app.settings)
+
+
+def _talk(ledger: Ledger, number: int, spoken: _Spoken) -> Talk:
+    item = conversations.conversation(ledger, number)
+    assert item is not None, "a row that was just read is in it"
+    first, last = spoken.by_conversation[number]
+    words = dialogue_rows.first_words(ledger, item.source_file, item.first_row, item.last_row)
+    return Talk(
+        item.id,
+        item.session_id,
+        dialogue.project_of(ledger, item.source_file),
+        item.status,
+        first,
+        last,
+        spoken.turns[number],
+        _clipped(words),
+    )
+
+
+def _clipped(words: str) -> str:
+    line = " ".join(words.split())
+    return line if len(line) <= _BEGINNING else f"{line[: _BEGINNING - 1].rstrip()}…"
+
+
+def _changes(store: Store, generation: Generation) -> list[MemoryChange]:
+    try:
+        return memory_changes(store.diff_of(generation))
+    except StoreError:
+        return []  # Its bytes are damaged: `reverie diff` with its id says so.
+
+
+def _kind(change: MemoryChange) -> str:
+    word = change.word
+    return "learned" if word in LEARNED else "forgotten" if word in FORGOTTEN else "changed"
+
+
+def _deed(change: MemoryChange, generation: Generation) -> Deed:
+    at = iso(generation.at) if generation.at else ""
+    return Deed(change.memory.name, change.word, at, change.memory.description)
+
+
+def _count(counts: Counts, generation: Generation) -> None:
+    """Count the memories of one change by the files it touched, without reading them."""
+    for item in generation.files:
+        if not is_live(item.path):
+            continue
+        counts.learned += item.before is None
+        counts.forgotten += item.after is None
+        counts.changed += item.before is not None and item.after is not None
+
+
+def _happened(counts: Counts) -> bool:
+    return any(getattr(counts, name) for name in Counts.__slots__ if name != "day")
+
+
+def _total(name: str, days: Iterable[Counts]) -> Counts:
+    total = Counts(name)
+    for counts in days:
+        for number in Counts.__slots__:
+            if number != "day":
+                setattr(total, number, getattr(total, number) + getattr(counts, number))
+    return total
