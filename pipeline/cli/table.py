@@ -26,6 +26,8 @@ OPTIONS = {
     "--show-completion": "Show completion for the current shell, to copy it or customize the installation.",
     "-h, --help": "Show this message and exit.",
 }
+ALIASES: Mapping[str, str] = {"health_check": "health-check"}
+"""Other names of commands, under which other programs know them."""
 COMMANDS: Mapping[str, Mapping[str, Entry]] = {
     "Setting up": {
         "init": Entry("install", "init", "Install hooks and show what will happen."),
@@ -44,6 +46,11 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
     "State and health": {
         "status": Entry("status", "status", "Show queue, last runs, spend against caps, inbox."),
         "doctor": Entry("diagnostics", "examine", "Examine the installation and the store."),
+        "health-check": Entry(
+            "watching",
+            "health_check",
+            "Show how the reading of transcripts is: files, entries, conversations, the watcher.",
+        ),
         "audit": Entry("diagnostics", "audit", "Check any folder of memories; nothing is written."),
     },
     "Memories": {
@@ -110,6 +117,14 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
         "ingest": Entry("ingest", "ingest", "Read transcripts into the ledger; no model is asked."),
         "conversations": Entry(
             "extract", "conversations", "List conversations: dialogue between two silences."
+        ),
+        "transition": Entry(
+            "watching", "transition", "End a conversation now, have it read, or pass it over."
+        ),
+        "watch": Entry(
+            "watching",
+            "watch",
+            "Read transcripts into the ledger as they grow, until stopped; no model is asked.",
         ),
         "dialogue": Entry("dialogue", "dialogue", "Show or delete the dialogue in the ledger."),
     },

@@ -14,6 +14,7 @@ from pipeline.hooklib.places import by_client
 POINTS = (
     "drain.before_ledger",
     "drain.after_ledger",
+    "ingest.begun",
     "ingest.before_commit",
     "ingest.after_commit",
     "extract.before_call",
@@ -41,6 +42,7 @@ POINTS = (
     "recall.before_commit",
     "recall.after_commit",
     "recall.after_counts",
+    "watch.taken",
 )
 
 _visits: dict[str, int] = {}
