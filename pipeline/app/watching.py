@@ -72,7 +72,7 @@ def watch(
 
 
 def health_check(app: App) -> dict[str, Any]:
-    """Return how the reading of transcripts is: files, entries, conversations by state, the watcher, troubles."""
+    """Return how the reading of transcripts is: files, entries, conversations, the watcher, troubles."""
     with app.ledger(to_look=True) as ledger:
         found = health.figures(ledger)
         counted = conversations.counts(ledger)

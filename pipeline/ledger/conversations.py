@@ -133,7 +133,7 @@ def counts(ledger: Ledger) -> dict[str, int]:
 def mark_ready(ledger: Ledger, *, now: Moment, gap_minutes: float) -> list[int]:
     """Make every active conversation ready that has been silent for longer than the gap; return their ids.
 
-    One that another follows in its file is over, however short the silence is: it was full.
+    One that another follows without such a silence was full, and is ready at once.
     One whose entries carry no usable time, or one that is yet to come, counts as silent since it last grew;
     if a clock that was ahead says when that was, since now. The last one of a file in
     which a tool still runs, or a question is open, waits for LONGEST_TURN_HOURS.
@@ -143,7 +143,9 @@ def mark_ready(ledger: Ledger, *, now: Moment, gap_minutes: float) -> list[int]:
     with ledger.transaction():
         for row in ledger.rows(
             "SELECT c.*, f.cursor_json, NOT EXISTS (SELECT 1 FROM memory_conversations"
-            " WHERE file_id = c.file_id AND first_row > c.first_row) AS is_last"
+            " WHERE file_id = c.file_id AND first_row > c.first_row) AS is_last,"
+            " (SELECT first_message_at FROM memory_conversations WHERE file_id = c.file_id"
+            " AND first_row > c.first_row ORDER BY first_row LIMIT 1) AS next_at"
             " FROM memory_conversations c JOIN memory_file_states f ON f.id = c.file_id"
             " WHERE c.status = 'active' ORDER BY c.id"
         ):
@@ -158,10 +160,16 @@ def mark_ready(ledger: Ledger, *, now: Moment, gap_minutes: float) -> list[int]:
                 grown_at = last.timestamp()
             silence = at - grown_at
             runs = row["is_last"] and silence <= LONGEST_TURN_HOURS * 3600 and _is_at_work(row["cursor_json"])
-            if not row["is_last"] or (silence > gap_minutes * 60 and not runs):
+            if (silence > gap_minutes * 60 and not runs) or _was_full(last, row["next_at"], gap_minutes):
                 set_status(ledger, row["id"], "ready", now=now)
                 ready.append(row["id"])
     return ready
+
+
+def _was_full(last: datetime | None, next_at: str | None, gap_minutes: float) -> bool:
+    """Whether a conversation ended without a silence, as the next in its file began at `next_at`."""
+    following = parse_time(next_at)
+    return bool(last and following) and _silence(following, last) <= gap_minutes * 60
 
 
 def _is_at_work(cursor_json: str) -> bool:
