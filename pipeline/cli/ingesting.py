@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pipeline.app.application import App
 from pipeline.cli import output
@@ -11,6 +11,21 @@ from pipeline.cli.progress import progress
 from pipeline.cli.tables import table
 from pipeline.core.errors import InputError, UsageError
 from pipeline.text.humanize import count
+
+if TYPE_CHECKING:
+    from pipeline.intake.ingest import Ingested
+
+
+def noted(done: Ingested) -> str:
+    """Return why nothing was read of a file, or why from its start, and then what that changed."""
+    changed = done.changed
+    if not changed.rows:
+        return done.skipped or done.restarted
+    found = f"{done.restarted}: {changed.rows} changed"
+    if not changed.conversations:
+        return found
+    kind = "conversation" if len(changed.conversations) == 1 else "conversations"
+    return f"{found}, in {kind} {', '.join(map(str, changed.conversations))}"
 
 
 def ingest(
@@ -35,7 +50,7 @@ def ingest(
                     "file": done.key,
                     "rows": done.new_rows,
                     "bad_lines": done.bad,
-                    "note": done.skipped or done.restarted,
+                    "note": noted(done),
                 }
             )
             tell(f"ingesting: {count(len(rows), 'file')}")

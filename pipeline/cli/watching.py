@@ -13,7 +13,7 @@ import typer
 
 from pipeline.app import watching
 from pipeline.app.application import App
-from pipeline.cli import output, streams
+from pipeline.cli import ingesting, output, streams
 from pipeline.cli.options import JsonOption
 from pipeline.cli.tables import table
 from pipeline.core.errors import InputError, UsageError
@@ -57,7 +57,7 @@ def watch(
         elif as_json:
             streams.write(json.dumps(_pass(done), ensure_ascii=False) + "\n")
         else:
-            note = done.skipped or done.restarted
+            note = ingesting.noted(done)
             output.line(f"{done.key}: {note or count(done.new_rows, 'new row')}")
 
     watching.watch(app, folder=folder, every=every, settle=settle, stop=stop, tell=tell, warn=output.talk)
@@ -69,7 +69,7 @@ def _pass(done: Ingested) -> dict[str, Any]:
         "rows": done.new_rows,
         "bad_lines": done.bad,
         "offset": done.offset,
-        "note": done.skipped or done.restarted,
+        "note": ingesting.noted(done),
     }
 
 

@@ -14,6 +14,7 @@ from random import Random
 from typing import Any
 
 from tests.support.transcripts import Transcript, encode, enqueue, tool_use, user
+from tests.support.warm import shared_workers
 
 NOW = "2026-03-02T09:40:00Z"
 _LAST_REWIND = 60
@@ -35,10 +36,7 @@ def environment(place: Path, home: str, **more: str) -> dict[str, str]:
 
 def run(env: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run one command of ``reverie`` to its end."""
-    return subprocess.run(
-        [sys.executable, "-m", "pipeline.cli.main", *arguments],
-        env=env, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+    return shared_workers().reverie(arguments, env, Path.cwd())
 
 
 class Watch:

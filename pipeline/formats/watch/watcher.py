@@ -228,7 +228,7 @@ class Watcher:
 
     def _failed(self, error: Exception) -> None:
         self._state.last_error = cause(error)
-        LOG.warning("%s", error)
+        LOG.info("%s", error)
         self._tell(
             error if isinstance(error, InputError) else InputError(cause(error), fix="It is tried again.")
         )
