@@ -34,6 +34,8 @@ def transition(ledger: Ledger, conversation_id: int, status: str, *, now: Moment
         )
     reason = {"queued": ASKED, "skipped": _BY_HAND, "archived": _BY_HAND}.get(status, "")
     with ledger.transaction():
+        if item is not None and item.status == "active" and status == "queued":
+            conversations.set_status(ledger, conversation_id, "ready", now=now)
         conversations.set_status(ledger, conversation_id, status, reason=reason, now=now)
         if status == "queued":
             jobs.enqueue(ledger, _JOB, str(conversation_id), now=seconds(now), run_after=seconds(now))

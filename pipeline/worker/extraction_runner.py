@@ -151,6 +151,7 @@ class ExtractionRunner:
         except UNREADABLE as error:
             return [Outcome("", runs.GIVEN_UP, f"{error.outcome}: {error}")]
         runs.note_read_later(self._ledger, (run.id for run in again))
+        conversation_states.end_reviews(self._ledger, now=self._context.clock.now())
         return outcomes
 
     def read_spans(self, key: str, strategy: Strategy) -> list[Outcome]:

@@ -32,6 +32,7 @@ def status(led: Ledger) -> tuple[str, str]:
     [
         ("active", "ready", ""),
         ("active", "skipped", "by hand"),
+        ("active", "queued", ASKED),
         ("ready", "queued", ASKED),
         ("skipped", "queued", ASKED),
         ("review", "queued", ASKED),
