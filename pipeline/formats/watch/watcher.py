@@ -133,7 +133,7 @@ class Watcher:
                         self._refuse(Path(done.file))
                     self._failed(done)
                 else:
-                    self._told(done)
+                    self._report(done)
                 if self._stop.is_set():
                     return
             self._flush()
@@ -204,7 +204,7 @@ class Watcher:
         else:
             self._queue.done(key, time.monotonic())
             if done is not None:
-                self._told(done)
+                self._report(done)
 
     def _refuse(self, path: Path) -> None:
         """Leave a file that is no transcript alone until it changes."""
@@ -214,7 +214,7 @@ class Watcher:
             return
         self._refused[str(path)] = (stat.st_mtime_ns, stat.st_size)
 
-    def _told(self, done: Ingested) -> None:
+    def _report(self, done: Ingested) -> None:
         """Tell of a pass, unless nothing came of it."""
         if done.skipped not in ("", "gone") or (
             not done.skipped and self._offsets.get(done.key) == done.offset
