@@ -98,12 +98,8 @@ def commit_ingest(
     batches = _batches(entries)
     first = next(batches, [])
     with ledger.transaction():
-        file = file_id(ledger, key)
-        _require_cursor(ledger, file, key, begun_at)
-        restart_reason = restarted() if callable(restarted) else restarted
-        before = reimport.spoken(ledger, file) if restart_reason == reimport.REASON else {}
-        if restart_reason:
-            _supersede(ledger, file)
+        file = _file_at(ledger, key, begun_at)
+        restart_reason, before = _begin_anew(ledger, file, restarted)
         tip, reached, last_row = links.tip(ledger, file), links.reached(ledger, file), _last_row(ledger)
         offered, copies = 0, dict[str, bool]()
         for batch in chain([first], batches):
@@ -132,16 +128,27 @@ def commit_ingest(
     return IngestResult(new, offered - new, changed)
 
 
-def _require_cursor(ledger: Ledger, file: int, key: str, begun_at: str | None) -> None:
-    """Raise OvertakenError unless the file's cursor is still the one with which a pass began."""
+def _begin_anew(ledger: Ledger, file: int, restarted: str | Callable[[], str]) -> tuple[str, dict[int, int]]:
+    """Take the file as unread if it is read from its start again; return why, and what is replaced."""
+    reason = restarted() if callable(restarted) else restarted
+    before = reimport.spoken(ledger, file) if reason == reimport.REASON else {}
+    if reason:
+        _supersede(ledger, file)
+    return reason, before
+
+
+def _file_at(ledger: Ledger, key: str, begun_at: str | None) -> int:
+    """Return the row id of a file. Raises OvertakenError unless its cursor is still that of `begun_at`."""
+    file = file_id(ledger, key)
     if begun_at is None:
-        return
+        return file
     if ledger.value("SELECT cursor_json FROM memory_file_states WHERE id = ?", (file,)) != begun_at:
         raise OvertakenError(
             f"{key} was read by another process meanwhile",
             file=str(ledger.path),
             fix="Try again: what it read is kept.",
         )
+    return file
 
 
 def _keep(

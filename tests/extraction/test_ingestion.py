@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -233,7 +234,7 @@ def test_what_another_process_read_meanwhile_is_neither_doubled_nor_undone(bench
     key = bench.ingest(path).key
     session.user("two")
     session.write(path)
-    with_it = {"settings": bench.settings, "clock": bench.clock}
+    with_it: Any = {"settings": bench.settings, "clock": bench.clock}
 
     def slowly(task: Task) -> Here:
         with open_ledger(bench.ledger.path) as other:
@@ -241,6 +242,7 @@ def test_what_another_process_read_meanwhile_is_neither_doubled_nor_undone(bench
         return Here(task)
 
     task = look_at(bench.ledger, path, key=key, quiet=False, reimport=False, **with_it)
+    assert isinstance(task, Task)
     with pytest.raises(OvertakenError, match="another process"):
         take_in(bench.ledger, task, slowly, **with_it)
     state = files.file_state(bench.ledger, key)

@@ -186,6 +186,7 @@ class Watcher:
 
     def _read(self, key: str, path: Path, *, quiet: bool = False) -> None:
         """Read one file on from where it was read; what goes wrong stops no other."""
+        done: Ingested | None
         try:
             if path.exists():
                 done = ingest_file(
