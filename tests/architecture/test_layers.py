@@ -36,6 +36,7 @@ OWNERS = {
     "tomlkit": {"pipeline/install/config_edit.py", "pipeline/install/toml_entry.py"},
     "mcp": {"pipeline/server/http.py"},
     "uvicorn": {"pipeline/server/http.py"},
+    "watchfiles": {"pipeline/formats/watch/changes.py"},
     "typer": {"pipeline/cli"},
     "rich": {"pipeline/cli/cells.py", "pipeline/cli/progress.py"},
 }
