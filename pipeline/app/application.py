@@ -29,7 +29,16 @@ from pipeline.core.errors import (
 from pipeline.core.home import Home
 from pipeline.hooklib import ownership
 from pipeline.hooklib.memory_format import INDEX
-from pipeline.ledger import Ledger, conversations, files, jobs, look_at_ledger, open_ledger, runs
+from pipeline.ledger import (
+    Ledger,
+    conversation_states,
+    conversations,
+    files,
+    jobs,
+    look_at_ledger,
+    open_ledger,
+    runs,
+)
 
 if TYPE_CHECKING:
     from pipeline.config import Settings
@@ -239,7 +248,7 @@ class App:
                 files.recover_ingesting(ledger)
                 yield self._ingest(ledger, file, (paths.projects_dir(),), reimport=reimport, asked_for=True)
                 return
-            root = folder or paths.projects_dir()
+            root = (folder or paths.projects_dir()).absolute()
             intake = Intake(ledger, root, settings=self.settings, clock=self.clock, reimport=reimport)
             yield from intake.read(survey(root))
 
@@ -252,9 +261,13 @@ class App:
         reimport: bool = False,
         asked_for: bool = False,
     ) -> Ingested:
-        from pipeline.intake.ingest import file_key, ingest_file, stat_of
+        from pipeline.intake.ingest import file_key, ingest_file, note_gone, stat_of
 
+        path = path.absolute()
         if stat_of(path) is None:
+            gone = note_gone(ledger, path, file_key(path, roots), self.clock)
+            if gone is not None:
+                return gone
             raise InputError("there is no such file", file=str(path), fix="Check the path.")
         return ingest_file(
             ledger,
@@ -290,6 +303,7 @@ class App:
         """
         refused: StoreError | None = None
         with self.ledger() as ledger, self.alone(ledger) as worker:
+            conversation_states.recover(ledger, now=self.clock.now())
             for key in dict.fromkeys(item.source_file for item in self._ready(ledger, everything)):
                 try:
                     outcomes = worker.read_file(key)

@@ -10,7 +10,7 @@ from pipeline.app import status as states
 from pipeline.app.application import App
 from pipeline.core import paths
 from pipeline.core.errors import InputError, UsageError
-from pipeline.ledger import conversations
+from pipeline.ledger import conversation_states, conversations
 
 
 def listed(app: App, status: str | None, *, latest: int | None = None) -> tuple[list[dict[str, Any]], int]:
@@ -24,7 +24,9 @@ def listed(app: App, status: str | None, *, latest: int | None = None) -> tuple[
     with app.ledger(to_look=True) as ledger:
         if not ledger.note:
             gap = app.settings.extraction.conversation_gap_minutes
-            conversations.mark_ready(ledger, now=app.clock.now(), gap_minutes=gap)
+            now = app.clock.now()
+            conversations.mark_ready(ledger, now=now, gap_minutes=gap)
+            conversation_states.end_reviews(ledger, now=now)
         found = conversations.list_conversations(ledger, status=status, latest=latest)
         counts = conversations.counts(ledger)
         number = sum(counts.values()) if status is None else counts.get(status, 0)

@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from pipeline.cli.front import shortened
-from pipeline.cli.table import COMMANDS, Entry
+from pipeline.cli.table import ALIASES, COMMANDS, Entry
 
 HELP_OPTIONS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 """Context settings of the program and of its groups: ``-h`` is ``--help``."""
@@ -78,9 +78,11 @@ class Program(TyperGroup):
         self.commands = Commands({**known, **self.commands})
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Take ``help COMMAND`` for ``COMMAND --help``, and parse as ever."""
+        """Take ``help COMMAND`` for ``COMMAND --help``, other names of commands, and parse as ever."""
         if args[:1] == ["help"]:
             args = [*args[1:], "--help"]
+        if args[:1] and args[0] in ALIASES:
+            args = [ALIASES[args[0]], *args[1:]]
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: Any) -> list[str]:

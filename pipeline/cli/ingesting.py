@@ -21,6 +21,18 @@ _MOST_BAD = 20
 """Lines that can't be read and are named one by one."""
 
 
+def noted(done: Ingested) -> str:
+    """Return why nothing was read of a file, or why from its start, and then what that changed."""
+    changed = done.changed
+    if not changed.rows:
+        return done.skipped or done.restarted
+    found = f"{done.restarted}: {changed.rows} changed"
+    if not changed.conversations:
+        return found
+    kind = "conversation" if len(changed.conversations) == 1 else "conversations"
+    return f"{found}, in {kind} {', '.join(map(str, changed.conversations))}"
+
+
 def ingest(
     *,
     file: Path | None = None,
@@ -50,7 +62,7 @@ def ingest(
                     "file": done.key,
                     "rows": done.new_rows,
                     "bad_lines": done.bad,
-                    "note": done.skipped or done.restarted,
+                    "note": noted(done),
                 }
             )
             new += done.new_rows

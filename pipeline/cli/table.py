@@ -26,6 +26,8 @@ OPTIONS = {
     "--show-completion": "Show completion for the current shell, to copy it or customize the installation.",
     "-h, --help": "Show this message and exit.",
 }
+ALIASES: Mapping[str, str] = {"health_check": "health-check"}
+"""Other names of commands, under which other programs know them."""
 COMMANDS: Mapping[str, Mapping[str, Entry]] = {
     "Setting up": {
         "init": Entry("install", "init", "Install hooks and show what will happen."),
@@ -44,6 +46,11 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
     "State and health": {
         "status": Entry("status", "status", "Show queue, last runs, spend against caps, inbox."),
         "doctor": Entry("diagnostics", "examine", "Examine the installation and the store."),
+        "health-check": Entry(
+            "watching",
+            "health_check",
+            "Show how the reading of transcripts is: files, entries, conversations, the watcher.",
+        ),
         "audit": Entry("diagnostics", "audit", "Check any folder of memories; nothing is written."),
     },
     "Memories": {
@@ -115,6 +122,14 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
             "extract", "conversations", "List conversations: dialogue between two silences."
         ),
         "dialogue": Entry("dialogue", "dialogue", "Search, show or delete the dialogue in the ledger."),
+        "transition": Entry(
+            "watching", "transition", "End a conversation now, have it read, or pass it over."
+        ),
+        "watch": Entry(
+            "watching",
+            "watch",
+            "Read transcripts into the ledger as they grow, until stopped; no model is asked.",
+        ),
         "traces": Entry("traces", "traces", "Show what tools did in each session; write it out."),
     },
     "Time and tools": {

@@ -79,6 +79,20 @@ def iso(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="seconds")
 
 
+def iso_exact(moment: datetime) -> str:
+    """Return `moment` as `iso` does, with its milliseconds where it has any.
+
+    Both forms sort as the times do that they name.
+    """
+    exact = moment.microsecond >= 1_000
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds" if exact else "seconds")
+
+
+def to_seconds(stamp: str) -> str:
+    """Return what `iso` gives of the moment whose `iso_exact` is `stamp`."""
+    return f"{stamp[:19]}{stamp[23:]}" if stamp[19:20] == "." else stamp
+
+
 def parse_time(text: object) -> datetime | None:
     """Return the aware UTC datetime that `text` names, or None when it names none.
 

@@ -14,6 +14,7 @@ from pipeline.hooklib.places import by_client
 POINTS = (
     "drain.before_ledger",
     "drain.after_ledger",
+    "ingest.begun",
     "ingest.before_commit",
     "ingest.after_commit",
     "extract.before_call",
@@ -49,6 +50,7 @@ POINTS = (
     "agent_memory.renamed",
     "mirror.after_ours",
     "mirror.after_theirs",
+    "watch.taken",
 )
 
 _visits: dict[str, int] = {}

@@ -170,6 +170,16 @@ class Home:
         return self.path / home_files.MIRRORS
 
     @property
+    def watch_lock(self) -> Path:
+        """Return the file that a live watcher holds locked."""
+        return self.path / home_files.WATCH_LOCK
+
+    @property
+    def watch_state(self) -> Path:
+        """Return the watcher's diagnostics."""
+        return self.path / home_files.WATCH
+
+    @property
     def installed(self) -> Path:
         """Return the record of what installing did."""
         return self.path / home_files.INSTALLED

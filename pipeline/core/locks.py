@@ -116,6 +116,17 @@ def lock(path: Path, *, timeout: float) -> Iterator[bool]:
         guard.release()
 
 
+def is_held(path: Path) -> bool:
+    """Return whether a process holds the lock at `path`. Makes nothing, and raises as `try_lock` does."""
+    if not path.exists():
+        return False
+    handle = try_lock(path)
+    if handle is None:
+        return True
+    handle.close()
+    return False
+
+
 def worker_alive(home: Path) -> bool:
     """Return whether a worker holds the lock of `home`. Makes nothing.
 
@@ -129,10 +140,6 @@ def worker_alive(home: Path) -> bool:
     if not file.exists():
         return False
     try:
-        handle = try_lock(file)
+        return is_held(file)
     except LockError as error:
         raise SpoolError(f"{file.name}: {error.args[0]}", file=error.file, fix=error.fix) from error
-    if handle is None:
-        return True
-    handle.close()
-    return False

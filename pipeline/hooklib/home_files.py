@@ -68,6 +68,11 @@ PAGE = "page.html"
 MCP_TOKEN = "mcp.token"
 """What clients of the MCP server over HTTP have to show."""
 
+WATCH_LOCK = "watch.lock"
+"""Held by `reverie watch`, of which one is enough."""
+WATCH = "watch.json"
+"""How the watcher is: its queue, what it read last, what went wrong last."""
+
 INSTALLED = "installed.json"
 BACKUPS = "backups"
 SCHEDULE_MADE = "schedule-made"

@@ -28,7 +28,7 @@ from pipeline.core.errors import (
 from pipeline.hooklib import projects
 from pipeline.hooklib.events import SESSION_START
 from pipeline.intake import spool
-from pipeline.intake.ingest import file_key, ingest_file
+from pipeline.intake.ingest import file_key, ingest_file, note_gone
 from pipeline.intake.left_alone import why_left_alone
 from pipeline.intake.spool import SpoolFile
 from pipeline.ledger import Ledger, events, jobs, runs, secrets, unread, utterances
@@ -90,6 +90,7 @@ def drain(
         if path is None and event.cwd and _is_left_alone(event.cwd, settings):
             spool.retire(file)
         elif path is None:
+            _note_gone(event, ledger, clock)
             # No dialogue is kept of it, so neither is the last reply in it: nothing would remove that.
             events.record_events(ledger, [_row(event, lambda payload: "{}")])
             spool.retire(file)
@@ -176,6 +177,16 @@ def _path_of(event: spool.Event, settings: Settings) -> Path | None:
     if path is None:
         LOG.info("event %s names no transcript that exists", event.id, extra={"session": event.session_id})
     return path
+
+
+def _note_gone(event: spool.Event, ledger: Ledger, clock: Clock) -> None:
+    """Mark the transcript that `event` names as gone, where it was read before."""
+    if event.transcript_path and not event.agent_id:
+        path = Path(event.transcript_path)
+        try:
+            note_gone(ledger, path, file_key(path, (paths.projects_dir(),)), clock)
+        except (InputError, OSError) as error:
+            LOG.warning("%s can't be seen: %s", path, error, extra={"session": event.session_id})
 
 
 def _ingest_events(

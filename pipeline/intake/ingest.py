@@ -11,20 +11,26 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from pipeline.core import faults
 from pipeline.core.clock import Clock
 from pipeline.core.errors import InputError, UnreadableError
 from pipeline.core.paths import speakable
 from pipeline.intake.clearing import Cleared, Learned, clear, type_counts
 from pipeline.intake.left_alone import why_left_alone
 from pipeline.ledger import Ledger, files
-from pipeline.ledger.entries import commit_ingest
+from pipeline.ledger.entries import OvertakenError, commit_ingest
+from pipeline.ledger.reimport import NOTHING, Changed
+from pipeline.ledger.reimport import REASON as REIMPORTED
 from pipeline.record import changing, record
 from pipeline.transcript import Cursor, abandoned, skim
 
 if TYPE_CHECKING:
     from pipeline.config import Settings
+
+Result = TypeVar("Result")
+_MOST_PASSES = 5
 
 
 @changing
@@ -41,17 +47,19 @@ class Ingested:
     skipped: str = ""
     restarted: str = ""
     bytes_read: int = 0
+    offset: int = 0
+    changed: Changed = NOTHING
 
 
 def file_key(path: Path, roots: tuple[Path, ...] = ()) -> str:
     """Return the name of `path` in the ledger: relative to the first of `roots` that holds it.
 
-    Elsewhere it is the file's own folder and name, so that a backup tree and the live one share keys
-    (seed 4, D-03). Raises InputError for a name that is not UTF-8.
+    Elsewhere, and right in a root, it is the file's own folder and name, so that a backup tree and the live
+    one share keys (seed 4, D-03). Raises InputError for a name that is not UTF-8.
     """
     real = speakable(path.resolve())
     for root in roots:
-        if real.is_relative_to(root.resolve()):
+        if real.is_relative_to(root.resolve()) and real.parent != root.resolve():
             return real.relative_to(root.resolve()).as_posix()
     return f"{real.parent.name}/{real.name}"
 
@@ -95,6 +103,8 @@ class Task:
     mtime_ms: int
     quiet: bool
     source: str
+    begun_at: str = ""
+    reimport: bool = False
 
     @property
     def waiting(self) -> int:
@@ -182,22 +192,39 @@ def ingest_file(
     """Read what is new in `path` into `ledger` and return what was done.
 
     `quiet` says that nobody is writing any more, so that a last line without a newline is taken.
-    `reimport` reads from the first byte again; rows already there stay (D-C5). A file that is gone is marked
-    so, once, and its rows are kept (D-C4). One of a project that is left alone is skipped, unless a person
-    `asked_for` this very file. Raises InputError for no transcript, UnreadableError for one not ours to read.
+    `reimport` reads from the first byte again, and replaces what was read before; finished conversations
+    stay so (D-C5). A file that is gone is marked so, once, and its rows are kept (D-C4). One of a project
+    that is left alone is skipped, unless a person `asked_for` this very file. Raises InputError for no
+    transcript, UnreadableError for one not ours to read.
     """
-    task = look_at(
-        ledger,
-        path,
-        key=key,
-        settings=settings,
-        clock=clock,
-        quiet=quiet,
-        reimport=reimport,
-        asked_for=asked_for,
-        source=source,
-    )
-    return task if isinstance(task, Ingested) else take_in(ledger, task, Here, settings=settings, clock=clock)
+
+    def one_pass() -> Ingested:
+        task = look_at(
+            ledger,
+            path,
+            key=key,
+            settings=settings,
+            clock=clock,
+            quiet=quiet,
+            reimport=reimport,
+            asked_for=asked_for,
+            source=source,
+        )
+        if isinstance(task, Ingested):
+            return task
+        return take_in(ledger, task, Here, settings=settings, clock=clock)
+
+    return until_kept(one_pass)
+
+
+def until_kept(one_pass: Callable[[], Result]) -> Result:
+    """Return what `one_pass` over a file gives, made anew while another process reads on in the same file."""
+    for _ in range(_MOST_PASSES - 1):
+        try:
+            return one_pass()
+        except OvertakenError:
+            continue
+    return one_pass()
 
 
 def look_at(
@@ -216,15 +243,18 @@ def look_at(
     state, stat = files.file_state(ledger, key), stat_of(path)
     if stat is None:
         return _note_gone(ledger, path, key, clock)
+    is_gone = state is not None and state.gone
     if not asked_for and (why := why_left_alone(ledger, key, settings, path=path)):
         return Ingested(key, path, skipped=f"left alone: {why}")
     # A damaged cursor gives the beginning, where rows that are known already stay as they are.
     cursor = Cursor() if state is None or reimport else Cursor.from_json(state.cursor_json)
     same = cursor.size == stat.st_size and cursor.mtime_ns == stat.st_mtime_ns
     # A prompt that still waits for its copy is told on a quiet pass, though the file did not change.
-    if same and cursor.offset == stat.st_size and not (quiet and cursor.queue):
+    if same and cursor.offset == stat.st_size and not (quiet and cursor.queue) and not is_gone:
         return Ingested(key, path, skipped="unchanged")
-    return Task(path, key, cursor, stat.st_size, stat.st_mtime_ns // 1_000_000, quiet, source)
+    mtime_ms, begun_at = stat.st_mtime_ns // 1_000_000, state.cursor_json if state else ""
+    again = reimport and bool(begun_at)
+    return Task(path, key, cursor, stat.st_size, mtime_ms, quiet, source, begun_at, again)
 
 
 def take_in(
@@ -233,6 +263,7 @@ def take_in(
     """Read what `task` says into `ledger`, as `begin` opens it, and return what was done."""
     key, path, size, mtime_ms = task.key, task.path, task.size, task.mtime_ms
     files.begin_ingest(ledger, key, str(path), source=task.source, size=size, mtime_ms=mtime_ms)
+    faults.reach("ingest.begun")
     try:
         reading = begin(task)
     except FileNotFoundError:
@@ -240,26 +271,47 @@ def take_in(
     except InputError:
         files.refuse(ledger, key)
         raise
+    try:
+        return _committed(ledger, task, reading, settings=settings, clock=clock)
+    except OvertakenError:
+        files.refuse(ledger, key)
+        raise
+
+
+def _committed(ledger: Ledger, task: Task, reading: Source, *, settings: Settings, clock: Clock) -> Ingested:
     learned = Learned(ledger, clock)
+
+    def restarted() -> str:
+        return REIMPORTED if task.reimport else reading.restarted
+
     result = commit_ingest(
         ledger,
-        key,
+        task.key,
         learned.rid(reading.cleared()),
         settle=learned.settle,
         cursor_json=lambda: reading.cursor.to_json(),
         stamp=lambda: (reading.cursor.mtime_ns, reading.cursor.size),
         offset=lambda: reading.cursor.offset,
-        size=size,
-        mtime_ms=mtime_ms,
-        restarted=lambda: reading.restarted,
+        size=task.size,
+        mtime_ms=task.mtime_ms,
+        restarted=restarted,
         bad=reading.bad,
         type_counts=lambda: reading.type_counts,
         abandoned=abandoned,
         gap_minutes=settings.extraction.conversation_gap_minutes,
         now=clock.now(),
+        begun_at=task.begun_at,
     )
-    bad, restarted = len(reading.bad), reading.restarted
-    return Ingested(key, path, result.new_rows, bad, restarted=restarted, bytes_read=reading.bytes_read)
+    return Ingested(
+        task.key,
+        task.path,
+        result.new_rows,
+        len(reading.bad),
+        restarted=restarted(),
+        bytes_read=reading.bytes_read,
+        offset=reading.cursor.offset,
+        changed=result.changed,
+    )
 
 
 def stat_of(path: Path) -> os.stat_result | None:
@@ -274,6 +326,16 @@ def stat_of(path: Path) -> os.stat_result | None:
             file=str(path),
             fix="Check the path and its permissions.",
         ) from error
+
+
+def note_gone(ledger: Ledger, path: Path, key: str, clock: Clock) -> Ingested | None:
+    """Mark the file `key` gone if the ledger knows it by `path`; None where it does not, or it is there."""
+    state = files.file_state(ledger, key)
+    if state is None or stat_of(path) is not None:
+        return None
+    if state.path and state.path != str(path) and stat_of(Path(state.path)) is not None:
+        return None
+    return _note_gone(ledger, path, key, clock)
 
 
 def _note_gone(ledger: Ledger, path: Path, key: str, clock: Clock) -> Ingested:

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from pipeline.core.clock import Clock
 from pipeline.core.errors import ODD_DATA, InputError, cause
@@ -20,12 +20,15 @@ from pipeline.intake.ingest import (
     Here,
     Ingested,
     KnownFiles,
+    Result,
     Source,
     Task,
     file_key,
     look_at,
+    note_gone,
     stat_of,
     take_in,
+    until_kept,
 )
 from pipeline.ledger import Ledger, files
 
@@ -36,7 +39,6 @@ MOST_FILES = 64
 MOST_BYTES = 32 << 20
 """What one transaction takes of files and their bytes: others wait for it to write."""
 Outcome = Ingested | InputError
-Result = TypeVar("Result")
 
 
 @dataclass(slots=True)
@@ -71,7 +73,8 @@ class Intake:
         self, ledger: Ledger, root: Path, *, settings: Settings, clock: Clock, reimport: bool = False
     ) -> None:
         self._ledger = ledger
-        self._root = root
+        # Where the command was called from is nothing to remember of a file.
+        self._root = root.absolute()
         self._settings = settings
         self._clock = clock
         self._reimport = reimport
@@ -79,6 +82,7 @@ class Intake:
         if self._known is None or self._known.torn:
             files.recover_ingesting(ledger)
         self._helped = True
+        self._seen: set[str] = set()
 
     def read(self, found: Iterable[os.DirEntry[str] | InputError]) -> Iterator[Outcome]:
         """Read the files `found`, which nobody writes any more, and yield in their order what was done.
@@ -92,6 +96,7 @@ class Intake:
             if isinstance(file, InputError):
                 outcome = file
             else:
+                self._seen.add(file.path)
                 try:
                     stat: os.stat_result | None = file.stat()
                 except OSError:
@@ -108,6 +113,22 @@ class Intake:
                 yield from self._finish(group)
                 group = _Group()
         yield from self._finish(group)
+        yield from self._gone()
+
+    def _gone(self) -> Iterator[Outcome]:
+        """Mark and yield the files below the root that were read before and are no longer there."""
+        below = f"{self._root}/"
+        for path_text in files.paths(self._ledger):
+            if path_text in self._seen or not path_text.startswith(below):
+                continue
+            path = Path(path_text)
+            try:
+                done = note_gone(self._ledger, path, file_key(path, (self._root,)), self._clock)
+            except InputError as error:
+                yield error
+            else:
+                if done is not None:
+                    yield done
 
     def _finish(self, group: _Group) -> list[Outcome]:
         """Read the files of a group, each in the position of its outcome."""
@@ -125,7 +146,10 @@ class Intake:
 
     def _each(self, paths: Sequence[Path]) -> list[Outcome]:
         """Read each file in a transaction of its own."""
-        return [self._tried(path, lambda path: self._take_in(self._look_at(path), Here)) for path in paths]
+        return [self._tried(path, self._alone) for path in paths]
+
+    def _alone(self, path: Path) -> Outcome:
+        return until_kept(lambda: self._take_in(self._look_at(path), Here))
 
     def _together(self, paths: Sequence[Path]) -> list[Outcome]:
         """Read the files in one transaction, of which all is kept or nothing."""

@@ -19,7 +19,7 @@ from pipeline.core.errors import InputError, UnreadableError
 from pipeline.hooklib.events import SESSION_START
 from pipeline.intake import spool
 from pipeline.intake.drain import is_print_session
-from pipeline.intake.ingest import KnownFiles, file_key, ingest_file
+from pipeline.intake.ingest import KnownFiles, file_key, ingest_file, note_gone
 from pipeline.ledger import Ledger, events, files, jobs
 from pipeline.transcript import scan
 
@@ -45,7 +45,7 @@ def ingest_orphans(
     own = {event.session_id for event in begun}
     now = clock.now().timestamp()
     found: list[str] = []
-    for path in _grown(ledger, begun, now):
+    for path in _grown(ledger, begun, clock):
         if path.stem in own:
             continue
         if len(found) == MOST:
@@ -65,13 +65,26 @@ def ingest_orphans(
     return found
 
 
-def _grown(ledger: Ledger, begun: Iterable[spool.Event], now: float) -> Iterator[Path]:
+def _note_gone(ledger: Ledger, path: Path, clock: Clock) -> None:
+    """Mark a file that was read before as gone, if that can be told."""
+    try:
+        note_gone(ledger, path, file_key(path, (paths.projects_dir(),)), clock)
+    except (InputError, UnreadableError, OSError) as error:
+        LOG.warning("%s can't be seen: %s", path, error)
+
+
+def _grown(ledger: Ledger, begun: Iterable[spool.Event], clock: Clock) -> Iterator[Path]:
+    now = clock.now().timestamp()
     known = KnownFiles(ledger)
     seen = set(files.paths(ledger))
     for path_text in sorted(seen):
         path = Path(path_text)
-        if known.unchanged(path) is None and path.is_file():
+        if known.unchanged(path) is not None:
+            continue
+        if path.is_file():
             yield path
+        else:
+            _note_gone(ledger, path, clock)
     first = events.first_received(ledger)
     if first is None:
         return

@@ -6,6 +6,7 @@
 rows; whatever comes later, also within the gap, opens a new one (checklist D-C6). Conversations never
 span files. A gap must be strictly longer than the limit, and only time moving forward makes one. Only silence
 before what a person types counts: while a tool runs, or a question waits for its answer, nobody has gone.
+Also without a gap, a conversation ends where it would have more than MOST_ENTRIES or MOST_BYTES.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
-from pipeline.core.clock import at_most_now, parse_time
+from pipeline.core.clock import at_most_now, iso_exact, parse_time
 from pipeline.core.errors import LedgerError
 from pipeline.domain.tallies import PROMPTS
 from pipeline.ledger.connection import Ledger, Moment, seconds
@@ -39,9 +40,14 @@ _NEXT: dict[str, frozenset[str]] = {
 """Where each state may go. Back from processing is a failure; back from skipped, a person's wish."""
 
 
+MOST_ENTRIES = 200
+MOST_BYTES = 80_000
+"""What one conversation holds of utterances, and of their text in UTF-8 (checklist D-C11): a day of work
+without a silence would else be read once it is over, and as one."""
 LONGEST_TURN_HOURS = 24.0
 """After so long without a new record, what still runs in a session counts as given up."""
 
+_SIZE = "length(CAST(content AS BLOB))"
 _REBUILT = (
     "session_id",
     "source_file",
@@ -81,6 +87,7 @@ class _Segment:
     session_id: str
     source_file: str
     count: int = 0
+    bytes: int = 0
     earliest: datetime | None = None
     latest: datetime | None = None
 
@@ -126,6 +133,7 @@ def counts(ledger: Ledger) -> dict[str, int]:
 def mark_ready(ledger: Ledger, *, now: Moment, gap_minutes: float) -> list[int]:
     """Make every active conversation ready that has been silent for longer than the gap; return their ids.
 
+    One that another follows without such a silence was full, and is ready at once.
     One whose entries carry no usable time, or one that is yet to come, counts as silent since it last grew;
     if a clock that was ahead says when that was, since now. The last one of a file in
     which a tool still runs, or a question is open, waits for LONGEST_TURN_HOURS.
@@ -135,7 +143,9 @@ def mark_ready(ledger: Ledger, *, now: Moment, gap_minutes: float) -> list[int]:
     with ledger.transaction():
         for row in ledger.rows(
             "SELECT c.*, f.cursor_json, NOT EXISTS (SELECT 1 FROM memory_conversations"
-            " WHERE file_id = c.file_id AND first_row > c.first_row) AS is_last"
+            " WHERE file_id = c.file_id AND first_row > c.first_row) AS is_last,"
+            " (SELECT first_message_at FROM memory_conversations WHERE file_id = c.file_id"
+            " AND first_row > c.first_row ORDER BY first_row LIMIT 1) AS next_at"
             " FROM memory_conversations c JOIN memory_file_states f ON f.id = c.file_id"
             " WHERE c.status = 'active' ORDER BY c.id"
         ):
@@ -150,10 +160,16 @@ def mark_ready(ledger: Ledger, *, now: Moment, gap_minutes: float) -> list[int]:
                 grown_at = last.timestamp()
             silence = at - grown_at
             runs = row["is_last"] and silence <= LONGEST_TURN_HOURS * 3600 and _is_at_work(row["cursor_json"])
-            if silence > gap_minutes * 60 and not runs:
+            if (silence > gap_minutes * 60 and not runs) or _was_full(last, row["next_at"], gap_minutes):
                 set_status(ledger, row["id"], "ready", now=now)
                 ready.append(row["id"])
     return ready
+
+
+def _was_full(last: datetime | None, next_at: str | None, gap_minutes: float) -> bool:
+    """Whether a conversation ended without a silence, as the next in its file began at `next_at`."""
+    following = parse_time(next_at)
+    return bool(last and following) and _silence(following, last) <= gap_minutes * 60
 
 
 def _is_at_work(cursor_json: str) -> bool:
@@ -206,7 +222,7 @@ def rebuild(
     begun: list[_Segment] = []
     if grown_after is not None and active and active[-1]["first_row"] > floor:
         floor, active = grown_after, active[-1:]
-        begun = [_segment(active[0])]
+        begun = [_segment(ledger, file, active[0])]
     segments = _segments(ledger, file, floor, gap_minutes * 60, begun)
     for row in active[len(segments) :]:
         ledger.execute("DELETE FROM memory_conversations WHERE id = ?", (row["id"],))
@@ -214,14 +230,21 @@ def rebuild(
         _save(ledger, file, segment, active[number] if number < len(active) else None, seconds(now))
 
 
-def _segment(row: sqlite3.Row) -> _Segment:
+def _segment(ledger: Ledger, file: int, row: sqlite3.Row) -> _Segment:
     """Return an active conversation as the segment it was saved from."""
+    held = ledger.value(
+        f"SELECT coalesce(sum({_SIZE}), 0) FROM memory_transcript_entries INDEXED BY entries_speech"
+        " WHERE file_id = ? AND speaker IS NOT NULL AND superseded = 0 AND abandoned = 0"
+        " AND id BETWEEN ? AND ?",
+        (file, row["first_row"], row["last_row"]),
+    )
     return _Segment(
         row["first_row"],
         row["last_row"],
         row["session_id"],
         row["source_file"],
         row["entry_count"],
+        held,
         parse_time(row["first_message_at"]),
         parse_time(row["last_message_at"]),
     )
@@ -231,8 +254,8 @@ def _segments(
     ledger: Ledger, file: int, floor: int, gap_seconds: float, begun: Sequence[_Segment]
 ) -> list[_Segment]:
     segments = list(begun)
-    for row, at, session_id, source_file, worked_at, begins in ledger.execute(
-        "SELECT id, timestamp, session_id, source_file, worked_at,"
+    for row, at, session_id, source_file, worked_at, size, begins in ledger.execute(
+        f"SELECT id, timestamp, session_id, source_file, worked_at, {_SIZE},"
         f" speaker = 'person' AND coalesce(channel, 'typed') IN {_BEGINNING}"
         " FROM memory_transcript_entries"
         " INDEXED BY entries_speech WHERE file_id = ? AND speaker IS NOT NULL AND superseded = 0"
@@ -241,29 +264,37 @@ def _segments(
     ):
         moment = parse_time(at)
         last = segments[-1] if segments else None
-        if last is None or (begins and _silence(moment, last.latest, parse_time(worked_at)) > gap_seconds):
+        silence = _silence(moment, last.latest, parse_time(worked_at)) if last and begins else 0
+        if last is None or silence > gap_seconds or _is_full(last, size):
             last = _Segment(row, row, session_id, source_file)
             segments.append(last)
         last.last_row = row
         last.count += 1
+        last.bytes += size
         if moment:
             last.earliest = min(last.earliest or moment, moment)
             last.latest = max(last.latest or moment, moment)
     return segments
 
 
-def _silence(moment: datetime | None, *busy: datetime | None) -> float:
-    """Return how many seconds before `moment` somebody was last `busy`, 0 where that is not known."""
+def _is_full(segment: _Segment, size: int) -> bool:
+    """Whether a segment has no room for an utterance of `size` bytes."""
+    return segment.count >= MOST_ENTRIES or (segment.count > 0 and segment.bytes + size > MOST_BYTES)
+
+
+def _silence(moment: datetime | None, *busy: datetime | None) -> int:
+    """Return how many whole seconds before `moment` somebody was last `busy`, 0 where that is not known."""
     known = [past for past in busy if past]
-    return (moment - max(known)).total_seconds() if known and moment else 0.0
+    # Each to its second: a few milliseconds more than the gap are the gap.
+    return int(moment.timestamp()) - int(max(known).timestamp()) if known and moment else 0
 
 
 def _save(ledger: Ledger, file: int, segment: _Segment, row: sqlite3.Row | None, at: float) -> None:
     values = (
         segment.session_id,
         segment.source_file,
-        segment.earliest.isoformat() if segment.earliest else None,
-        segment.latest.isoformat() if segment.latest else None,
+        iso_exact(segment.earliest) if segment.earliest else None,
+        iso_exact(segment.latest) if segment.latest else None,
         segment.count,
         segment.first_row,
         segment.last_row,

@@ -105,7 +105,7 @@ def _deed(row: sqlite3.Row) -> Utterance:
         speaker="assistant",
         channel="prose",
         text="",
-        at=row["timestamp"],
+        at=utterances.second_of(row),
         cwd=row["cwd"],
         tool_names=tuple(name for name in row["tool_names"].split(",") if name not in FORMS),
         files=utterances.files_of(row),

@@ -21,9 +21,10 @@ from typing import Any
 
 from pipeline.core import faults
 from pipeline.core.clock import parse_time
+from pipeline.core.errors import LedgerError
 from pipeline.core.ids import digest
 from pipeline.domain.speech import BareLink, Entry
-from pipeline.ledger import conversations, file_writes, lineage, links, recalls
+from pipeline.ledger import conversations, file_writes, lineage, links, recalls, reimport
 from pipeline.ledger.connection import Ledger, Moment, seconds
 from pipeline.ledger.files import file_id, store_state
 from pipeline.record import record
@@ -41,22 +42,30 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 
 ON CONFLICT (uuid, block, session_id) DO UPDATE SET
   superseded = 0, abandoned = 0, source_file = excluded.source_file, file_id = excluded.file_id,
   byte_offset = excluded.byte_offset, byte_length = excluded.byte_length, role = excluded.role,
-  content = excluded.content, tool_names = excluded.tool_names, timestamp = excluded.timestamp,
+  content = iif(content = '' AND speaker IS NOT NULL, '', excluded.content),
+  tool_names = excluded.tool_names, timestamp = excluded.timestamp,
   at_source = excluded.at_source, speaker = excluded.speaker, channel = excluded.channel,
-  memory_writes = excluded.memory_writes, note = excluded.note, files = excluded.files,
+  memory_writes = excluded.memory_writes, note = iif(content = '' AND speaker IS NOT NULL, '', excluded.note),
+  files = excluded.files,
   origin = excluded.origin, worked_at = excluded.worked_at, branch = excluded.branch
 WHERE superseded = 1
 ON CONFLICT DO NOTHING
 """
+"""What was deleted from the ledger (`pipeline.ledger.retention`) stays so when its file is read again."""
 _BAD_LINE = "INSERT INTO bad_lines (file_id, place, reason) VALUES (?, ?, ?)"
 
 
 @record
 class IngestResult:
-    """What one pass brought: rows that are new, and entries that were already known."""
+    """What one pass brought: rows that are new, entries that were known, and what a reimport changed."""
 
     new_rows: int
     duplicates: int
+    changed: reimport.Changed = reimport.NOTHING
+
+
+class OvertakenError(LedgerError):
+    """Another process has read on in the file meanwhile: what was read of it is not kept."""
 
 
 def commit_ingest(
@@ -76,20 +85,21 @@ def commit_ingest(
     now: Moment,
     settle: Callable[[], None] = lambda: None,
     stamp: Callable[[], tuple[int, int]] = lambda: (0, 0),
+    begun_at: str | None = None,
 ) -> IngestResult:
     """Commit one pass over the file `key`: all of it or nothing.
 
     `entries` may be an iterator over any amount: a few megabytes are held at a time, and the write lock is
     taken when the first are there, as `restarted` is asked. All other callables, and `bad`, are asked when
     all are there: `stamp` for time (ns) and size as read, `abandoned` for what the person left behind.
+    `begun_at` is the cursor as the ledger had it when the pass began; raises OvertakenError where it has
+    another by now.
     """
     batches = _batches(entries)
     first = next(batches, [])
     with ledger.transaction():
-        file = file_id(ledger, key)
-        restart_reason = restarted() if callable(restarted) else restarted
-        if restart_reason:
-            _supersede(ledger, file)
+        file = _file_at(ledger, key, begun_at)
+        restart_reason, before = _begin_anew(ledger, file, restarted)
         tip, reached, last_row = links.tip(ledger, file), links.reached(ledger, file), _last_row(ledger)
         offered, copies = 0, dict[str, bool]()
         for batch in chain([first], batches):
@@ -112,9 +122,33 @@ def commit_ingest(
             stamp=stamp(),
         )
         new = _new_rows(ledger, file, last_row)
+        changed = reimport.compared(ledger, file, before) if before else reimport.NOTHING
         faults.reach("ingest.before_commit")
     faults.reach("ingest.after_commit")
-    return IngestResult(new, offered - new)
+    return IngestResult(new, offered - new, changed)
+
+
+def _begin_anew(ledger: Ledger, file: int, restarted: str | Callable[[], str]) -> tuple[str, dict[int, int]]:
+    """Take the file as unread if it is read from its start again; return why, and what is replaced."""
+    reason = restarted() if callable(restarted) else restarted
+    before = reimport.spoken(ledger, file) if reason == reimport.REASON else {}
+    if reason:
+        _supersede(ledger, file)
+    return reason, before
+
+
+def _file_at(ledger: Ledger, key: str, begun_at: str | None) -> int:
+    """Return the row id of a file. Raises OvertakenError unless its cursor is still that of `begun_at`."""
+    file = file_id(ledger, key)
+    if begun_at is None:
+        return file
+    if ledger.value("SELECT cursor_json FROM memory_file_states WHERE id = ?", (file,)) != begun_at:
+        raise OvertakenError(
+            f"{key} was read by another process meanwhile",
+            file=str(ledger.path),
+            fix="Try again: what it read is kept.",
+        )
+    return file
 
 
 def _keep(

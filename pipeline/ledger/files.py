@@ -24,7 +24,7 @@ class FileState:
     `status` is ``ingesting`` from the start of a pass until its commit. `last_modified` is in
     milliseconds, sizes and offsets in bytes. `type_counts` counts every record type
     since the file was last read from its start, `bad_lines` complete lines that are no record, and
-    `restarts` how often it was rewritten.
+    `restarts` how often it was read from its start again.
     """
 
     key: str
@@ -93,6 +93,16 @@ def read_for(ledger: Ledger, store: str) -> tuple[int, ...]:
     """Return the ids of the files that were read for `store`."""
     rows = ledger.plain_rows("SELECT id FROM memory_file_states WHERE store = ? ORDER BY id", (store,))
     return tuple(number for (number,) in rows)
+
+
+def with_waiting_prompts(ledger: Ledger) -> list[tuple[str, int]]:
+    """Return path and time (ns) of each of `paths` whose reader waits for the copy of a queued prompt."""
+    return [
+        (row[0], row[1])
+        for row in ledger.plain_rows(
+            f'SELECT path, read_mtime_ns {_READ} AND cursor_json NOT LIKE \'%"queue":""%\''
+        )
+    ]
 
 
 def bad_lines(ledger: Ledger, key: str) -> list[tuple[int, str]]:

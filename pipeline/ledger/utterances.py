@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pipeline.core.clock import to_seconds
 from pipeline.core.errors import LedgerError
 from pipeline.ledger.connection import Ledger
 from pipeline.record import record
@@ -171,7 +172,7 @@ def _entry(first: sqlite3.Row) -> EntryRow:
         session_id=first["session_id"],
         uuid=first["uuid"],
         text=first["content"],
-        at=first["timestamp"],
+        at=second_of(first),
         speaker=first["speaker"],
         channel=first["channel"],
         source_file=first["source_file"],
@@ -191,7 +192,9 @@ def said_before(ledger: Ledger, session_id: str, uuid: str, at: str | None, *, l
     entry = find_entry(ledger, session_id, uuid)
     if entry is None and not at:
         return []
-    earlier, bound = ("id < ?", entry.row) if entry is not None else ("timestamp <= ?", at)
+    earlier, bound = (
+        ("id < ?", entry.row) if entry is not None else ("substr(timestamp, 1, 19) <= substr(?, 1, 19)", at)
+    )
     rows = ledger.rows(
         "SELECT content FROM memory_transcript_entries"
         f" WHERE session_id = ? AND speaker = 'person' AND {SPEECH} AND {earlier} ORDER BY id DESC LIMIT ?",
@@ -256,11 +259,17 @@ def _utterance(row: sqlite3.Row) -> Utterance:
         speaker=row["speaker"],
         channel=row["channel"] or ("typed" if row["speaker"] == "person" else "prose"),
         text=row["content"],
-        at=row["timestamp"],
+        at=second_of(row),
         cwd=row["cwd"],
         tool_names=tuple(row["tool_names"].split(",")) if row["tool_names"] else (),
         files=files_of(row),
     )
+
+
+def second_of(row: sqlite3.Row) -> str | None:
+    """Return when an entry was written, to the second: what is shown and cited of it is no more exact."""
+    stamp = row["timestamp"]
+    return to_seconds(stamp) if stamp else None
 
 
 def files_of(row: sqlite3.Row) -> tuple[str, ...]:

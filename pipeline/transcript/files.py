@@ -150,8 +150,9 @@ def _is_session(name: str) -> bool:
 def survey(projects: Path) -> Iterator[os.DirEntry[str] | UnreadableError]:
     """Yield every session file under `projects` once, whichever links lead to it, in a stable order.
 
-    Paths are as seen below `projects`. Subagents' files (``agent-*``) are left out. A folder that can't be
-    looked into is yielded as its error; for `projects` itself that error is raised.
+    Those in its folders, then those right in it. Paths are as seen below `projects`. Subagents' files
+    (``agent-*``) are left out. A folder that can't be looked into is yielded as its error; for `projects`
+    itself that error is raised.
     """
     seen: set[str] = set()
     listed: set[str] = set()
@@ -175,6 +176,8 @@ def survey(projects: Path) -> Iterator[os.DirEntry[str] | UnreadableError]:
             if real not in linked and not (where in listed and _is_session(name)):
                 linked.add(real)
                 yield link
+    # Where a single project's folder is given.
+    yield from _sessions(str(projects))[0]
 
 
 def scan(projects: Path) -> Iterator[Path | UnreadableError]:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from pipeline.core.clock import iso, parse_time
+from pipeline.core.clock import iso_exact, parse_time
 from pipeline.core.ids import derived_id, digest
 from pipeline.domain.speech import Entry
 from pipeline.record import changing
@@ -64,7 +64,7 @@ def enqueued(record: dict[str, Any], piece: Piece, context: Context) -> Entry | 
         text=words,
         speaker="person",
         channel="queued",
-        at=iso(moment) if moment and known else None,
+        at=iso_exact(moment) if moment and known else None,
         at_source="own" if known else "unknown",
         chained=False,
     )

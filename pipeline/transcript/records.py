@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from pipeline.core.clock import iso, parse_time
+from pipeline.core.clock import iso, iso_exact, parse_time
 from pipeline.core.ids import derived_id, digest
 from pipeline.domain.speech import PLAN_TOOL, TOUCHING, Entry, MemoryWrite
 from pipeline.domain.tallies import PROMPTS
@@ -23,6 +23,7 @@ from pipeline.transcript.memory_files import SAVED, OpenWrites
 NOTE_CHARS = 2000
 TYPE_CHARS = 4096
 """Characters of a record's type that are kept: enough to see a secret in it, which the caller takes out."""
+_WHOLE = "000"
 _FIRST = datetime(1970, 1, 1, tzinfo=UTC)
 MAX_TOKENS = 2**40
 UNKNOWN_SESSION = "?"
@@ -121,7 +122,7 @@ def time_at(stamp: object, context: Context) -> tuple[str | None, AtSource]:
             return None, "unknown"
         if not _FIRST <= moment <= context.latest:
             return None, "unknown"
-        context.at = stamp[:19] + "+00:00"
+        context.at = f"{stamp[: 19 if stamp[20:23] == _WHOLE else 23]}+00:00"
         return context.at, "own"
     return _dated(stamp, parse_time(stamp), context)
 
@@ -131,13 +132,13 @@ def _dated(stamp: object, moment: datetime | None, context: Context) -> tuple[st
         return (context.at, "inherited") if context.at else (None, "unknown")
     if moment is None or moment > context.latest:
         return None, "unknown"
-    context.at = iso(moment)
+    context.at = iso_exact(moment)
     return context.at, "own"
 
 
 def _is_plain(stamp: str) -> bool:
     """Say whether a stamp has the form ``2026-03-02T09:00:00.000Z``, as nearly all have."""
-    return len(stamp) == 24 and stamp[-1] == "Z" and stamp[4] == stamp[7] == "-"
+    return len(stamp) == 24 and stamp[-1] == "Z" and stamp[19] == "." and stamp[4] == stamp[7] == "-"
 
 
 def type_of(record: dict[str, Any]) -> str:

@@ -8,20 +8,29 @@ does. A crash between a memory and that job leaves the job of the run, whose nex
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.context import PhaseContext
-from pipeline.core.errors import BusyStoreError, LedgerError, ModelError
+from pipeline.core.errors import BusyStoreError, LeaseLostError, LedgerError, ModelError
 from pipeline.domain.job import Job, JobKind
 from pipeline.extraction.bookkeeping import Books
 from pipeline.extraction.outcome import Outcome
 from pipeline.extraction.run import extract, give_up
 from pipeline.extraction.strategies import ConversationStrategy, Strategy, TurnStrategy
 from pipeline.intake.left_alone import why_left_alone
-from pipeline.ledger import carry_over, conversations, jobs, runs, utterances, watermarks
+from pipeline.ledger import (
+    carry_over,
+    conversation_states,
+    conversations,
+    jobs,
+    runs,
+    utterances,
+    watermarks,
+)
 from pipeline.ledger.conversations import Conversation
 from pipeline.worker.context import WorkerContext, log_fields
 from pipeline.worker.last_look import FILES, INDEX
@@ -33,6 +42,7 @@ if TYPE_CHECKING:
     from pipeline.store import Store
 
 LOG = logging.getLogger("reverie.worker")
+_TO_READ = ("ready", "queued", "processing")
 KINDS: tuple[JobKind, ...] = ("extract_turn", "extract_conversation")
 
 
@@ -113,6 +123,7 @@ class ExtractionRunner:
             spans_read = runs.rows_read(self._ledger, key, reading.store_key, "turn", "conversation")
             unread = [row for row in rows if not any(first <= row <= last for first, last in spans_read)]
             if not unread:
+                self._settle(item, self._whole_strategy(item))
                 continue
             if unread[0] <= past:
                 outcomes.extend(self._conversation(reading, self._whole_strategy(item, minimum=1), None))
@@ -121,6 +132,8 @@ class ExtractionRunner:
             else:
                 turns = TurnStrategy(key, self._limits, first_sight=False, until_row=rows[-1])
                 outcomes.extend(self._spans(reading, turns, None))
+                self._settle(item, self._whole_strategy(item))
+        conversation_states.end_reviews(self._ledger, now=self._context.clock.now())
         return outcomes
 
     def read_given_up(self, key: str) -> list[Outcome]:
@@ -138,6 +151,7 @@ class ExtractionRunner:
         except UNREADABLE as error:
             return [Outcome("", runs.GIVEN_UP, f"{error.outcome}: {error}")]
         runs.note_read_later(self._ledger, (run.id for run in again))
+        conversation_states.end_reviews(self._ledger, now=self._context.clock.now())
         return outcomes
 
     def read_spans(self, key: str, strategy: Strategy) -> list[Outcome]:
@@ -167,6 +181,9 @@ class ExtractionRunner:
         if isinstance(strategy, TurnStrategy) and self._soon_read_whole(job.key, reading.store_key):
             return []
         if isinstance(strategy, ConversationStrategy):
+            if strategy.conversation.status == "skipped":
+                # A person passed it over while it waited.
+                return []
             return self._conversation(reading, strategy, job)
         return self._spans(reading, strategy, job)
 
@@ -222,19 +239,46 @@ class ExtractionRunner:
     def _conversation(
         self, reading: Reading, strategy: ConversationStrategy, job: Job | None
     ) -> list[Outcome]:
-        item = strategy.conversation
-        now = self._context.clock.now()
-        if item.status == "ready":
-            conversations.set_status(self._ledger, item.id, "queued", now=now)
-        if item.status in ("ready", "queued"):
-            conversations.set_status(self._ledger, item.id, "processing", now=now)
-        outcomes = self._spans(reading, strategy, job)
-        if item.status in ("ready", "queued", "processing"):
-            # Asked anew rather than taken from the outcomes: a crash may have come after the last of them.
-            reason = strategy.skipped(self._ledger)
-            status = "skipped" if reason else "archived"
-            conversations.set_status(self._ledger, item.id, status, reason=reason, now=now)
+        item, is_read = strategy.conversation, False
+        if item.status in _TO_READ:
+            self._take_up(item)
+        try:
+            outcomes = self._spans(reading, strategy, job)
+            is_read = True
+        except LeaseLostError:
+            is_read = True  # by the worker that has the job now
+            raise
+        finally:
+            if not is_read and item.status in _TO_READ:
+                with suppress(LedgerError):
+                    self._move(item, "queued" if job else "ready")
+        self._settle(item, strategy)
         return outcomes
+
+    def _take_up(self, item: Conversation) -> None:
+        """Bring a conversation that is to be read to ``processing``, by the states between."""
+        for status in ("queued", "processing")[_TO_READ.index(item.status) :]:
+            self._move(item, status)
+
+    def _settle(self, item: Conversation, strategy: ConversationStrategy) -> None:
+        """Bring a conversation whose words were all read, as a whole or by turns, to its last state."""
+        if item.status not in _TO_READ:
+            return
+        # Asked anew rather than taken from the outcomes: a crash may have come after the last of them.
+        reason = strategy.skipped(self._ledger)
+        if reason:
+            self._move(item, "skipped", reason)
+            return
+        current = conversations.conversation(self._ledger, item.id)
+        if current is not None and current.status in _TO_READ:
+            self._take_up(current)
+        reason = conversation_states.why_review(self._ledger, item)
+        self._move(item, "review" if reason else "archived", reason)
+
+    def _move(self, item: Conversation, status: str, reason: str | None = None) -> None:
+        now = self._context.clock.now()
+        why = item.reason if reason is None else reason
+        conversations.set_status(self._ledger, item.id, status, reason=why, now=now)
 
     def _whole_strategy(self, item: Conversation, *, minimum: int | None = None) -> ConversationStrategy:
         least = self._limits.min_conversation_messages if minimum is None else minimum
@@ -242,7 +286,10 @@ class ExtractionRunner:
 
     def _strategy(self, job: Job) -> Strategy:
         if job.kind == "extract_conversation":
-            return self._whole_strategy(self._found(job))
+            found = self._found(job)
+            return self._whole_strategy(
+                found, minimum=1 if found.reason == conversation_states.ASKED else None
+            )
         return TurnStrategy(job.key, self._limits)
 
     def _found(self, job: Job) -> Conversation:

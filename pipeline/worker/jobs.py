@@ -33,7 +33,18 @@ from pipeline.extraction.outcome import Outcome
 from pipeline.intake import orphans
 from pipeline.intake.drain import drain, is_print_session
 from pipeline.intake.left_alone import why_left_alone
-from pipeline.ledger import calls, conversations, events, files, jobs, outages, recovery, retention, runs
+from pipeline.ledger import (
+    calls,
+    conversation_states,
+    conversations,
+    events,
+    files,
+    jobs,
+    outages,
+    recovery,
+    retention,
+    runs,
+)
 from pipeline.ledger.outages import Outage
 from pipeline.llm.retry import PASSES
 from pipeline.recall.prepared import hook_state, session_memory
@@ -143,6 +154,7 @@ class Worker:
         jobs.release_leases(ledger, now=context.now())
         files.recover_ingesting(ledger)
         jobs.settle_clock(ledger, now=context.now())
+        conversation_states.recover(ledger, now=context.now())
         self._drain(done)
         recall_log.take(ledger, context.home, context.now())
         if self._extracts():
@@ -208,6 +220,7 @@ class Worker:
         ledger, settings, now = self.context.ledger, self.context.settings, self.context.clock.now()
         limits = settings.extraction
         conversations.mark_ready(ledger, now=now, gap_minutes=limits.conversation_gap_minutes)
+        conversation_states.end_reviews(ledger, now=now)
         oldest = first_sight_from(limits, now)
         for item in conversations.list_conversations(ledger, status="ready"):
             last = parse_time(item.last_message_at)

@@ -41,6 +41,7 @@ OWNERS = {
     "uvicorn": {"pipeline/server/http.py", "pipeline/web/serving.py"},
     "starlette": {"pipeline/server/http.py", "pipeline/web"},
     "jinja2": {"pipeline/web/rendering.py"},
+    "watchfiles": {"pipeline/formats/watch/changes.py"},
     "typer": {"pipeline/cli"},
     "rich": {"pipeline/cli/cells.py", "pipeline/cli/progress.py"},
 }

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from pipeline.intake.ingest import file_key
-from pipeline.ledger import files, utterances
+from pipeline.intake.ingest import Here, Task, file_key, ingest_file, look_at, take_in, until_kept
+from pipeline.ledger import conversations, files, open_ledger, retention, utterances
+from pipeline.ledger.entries import OvertakenError
 from tests.support.extraction import NOTHING, Bench, fact, reply
 from tests.support.transcripts import Transcript, assistant, tool_result, tool_use
 
@@ -182,8 +184,89 @@ def test_types_counted_in_many_passes_stay_few(bench: Bench) -> None:
     [
         ("projects/-w-shop/a.jsonl", "projects", "-w-shop/a.jsonl"),
         ("backup/-w-shop/a.jsonl", "projects", "-w-shop/a.jsonl"),
+        ("projects/-w-shop/a.jsonl", "projects/-w-shop", "-w-shop/a.jsonl"),
         ("projects/-w-shop/deep/a.jsonl", "projects", "-w-shop/deep/a.jsonl"),
     ],
 )
 def test_a_file_has_the_same_key_wherever_its_tree_is(tmp_path: Path, path: str, root: str, key: str) -> None:
     assert file_key(tmp_path / path, (tmp_path / root,)) == key
+
+
+def test_a_reimport_replaces_what_was_read_and_says_what_it_changed(bench: Bench) -> None:
+    session = Transcript()
+    session.user("hello there")
+    session.assistant("hello")
+    path = session.write(bench.path(session))
+    key = bench.ingest(path).key
+    [item] = conversations.list_conversations(bench.ledger)
+    conversations.set_status(bench.ledger, item.id, "ready", now=bench.clock.now())
+    path.write_bytes(path.read_bytes().replace(b"hello there", b"hullo, all of you") + b"no record\n")
+    done = bench.ingest(path, reimport=True)
+    places = "SELECT content, byte_offset, byte_length FROM memory_transcript_entries WHERE superseded = 0"
+    held = [tuple(row) for row in bench.ledger.rows(places)]
+    assert [text for text, _, _ in held] == ["hullo, all of you", "hello"]
+    first, second, _ = path.read_bytes().splitlines()
+    places_now = [(0, len(first)), (len(first) + 1, len(second))]
+    assert [(offset, length) for _, offset, length in held] == places_now
+    assert (done.restarted, done.new_rows) == ("reimported", 0)
+    assert (done.changed.rows, done.changed.conversations) == (1, (item.id,))
+    assert [found.status for found in conversations.list_conversations(bench.ledger)] == ["ready"]
+    again = bench.ingest(path, reimport=True)
+    state = files.file_state(bench.ledger, key)
+    assert again.changed.rows == 0 and state and state.bad_lines == 1
+    assert sum(state.type_counts.values()) == 2, "each record is counted once"
+
+
+def test_a_reimport_brings_no_deleted_dialogue_back(bench: Bench) -> None:
+    session = Transcript()
+    session.user("my door code is in here")
+    path = session.write(bench.path(session))
+    key = bench.ingest(path).key
+    retention.delete(bench.ledger, [key], unread=True)
+    bench.ingest(path, reimport=True)
+    assert bench.ledger.value("SELECT group_concat(content) FROM memory_transcript_entries") == ""
+
+
+def test_what_another_process_read_meanwhile_is_neither_doubled_nor_undone(bench: Bench) -> None:
+    session = Transcript()
+    session.user("one")
+    path = session.write(bench.path(session))
+    key = bench.ingest(path).key
+    session.user("two")
+    session.write(path)
+    with_it: Any = {"settings": bench.settings, "clock": bench.clock}
+
+    def slowly(task: Task) -> Here:
+        with open_ledger(bench.ledger.path) as other:
+            assert ingest_file(other, path, key=key, **with_it).new_rows == 1
+        return Here(task)
+
+    task = look_at(bench.ledger, path, key=key, quiet=False, reimport=False, **with_it)
+    assert isinstance(task, Task)
+    with pytest.raises(OvertakenError, match="another process"):
+        take_in(bench.ledger, task, slowly, **with_it)
+    state = files.file_state(bench.ledger, key)
+    assert state and (state.last_processed_offset, state.status) == (path.stat().st_size, "idle")
+    assert state.type_counts == {"user": 2}
+    tries = []
+
+    def one_pass() -> str:
+        tries.append(1)
+        if len(tries) < 3:
+            raise OvertakenError("meanwhile")
+        return "kept"
+
+    assert until_kept(one_pass) == "kept"
+
+
+def test_a_file_that_came_back_is_no_longer_gone(bench: Bench) -> None:
+    session = Transcript()
+    session.user("one")
+    path = session.write(bench.path(session))
+    key = bench.ingest(path).key
+    aside = path.rename(path.with_suffix(".aside"))
+    bench.ingest(path)
+    aside.rename(path)
+    bench.ingest(path)
+    state = files.file_state(bench.ledger, key)
+    assert state and not state.gone

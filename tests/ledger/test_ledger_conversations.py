@@ -5,6 +5,8 @@ import pytest
 from pipeline.core.errors import LedgerError
 from pipeline.ledger.connection import Ledger
 from pipeline.ledger.conversations import (
+    MOST_BYTES,
+    MOST_ENTRIES,
     Conversation,
     conversation,
     list_conversations,
@@ -194,3 +196,44 @@ def test_unknown_conversations_and_states_are_errors(led: Ledger) -> None:
     it = _in_state(led, "active")
     with pytest.raises(LedgerError, match="to finished"):
         set_status(led, it.id, "finished", now=START)
+
+
+def bounds(led: Ledger) -> list[tuple[int, int, int, str]]:
+    return [
+        (each.first_row, each.last_row, each.entry_count, each.status) for each in list_conversations(led)
+    ]
+
+
+def test_a_conversation_that_is_full_ends_without_a_silence_and_is_ready_at_once(led: Ledger) -> None:
+    ingest(led, [said(n, when=at(0, n)) for n in range(MOST_ENTRIES - 1)])
+    ingest(led, [said(n, when=at(0, n)) for n in range(MOST_ENTRIES - 1, MOST_ENTRIES + 1)], now=later(5))
+    assert [found[2] for found in bounds(led)] == [MOST_ENTRIES, 1]
+    assert mark_ready(led, now=later(5), gap_minutes=60) == [1]
+    ingest(led, [said(MOST_ENTRIES + 1, when=at(6))], now=later(6))
+    assert bounds(led) == [
+        (1, MOST_ENTRIES, MOST_ENTRIES, "ready"),
+        (MOST_ENTRIES + 1, MOST_ENTRIES + 2, 2, "active"),
+    ]
+
+
+@pytest.mark.parametrize("passes", [1, 4])
+def test_what_a_conversation_holds_is_counted_in_bytes(led: Ledger, passes: int) -> None:
+    """Three characters in four are none of ASCII: by letters two of these would fit, by bytes one does."""
+    long = "日" * (MOST_BYTES // 3 - 10)
+    entries = [said(0, "a"), reply(1, long), reply(2, "b"), reply(3, long)]
+    size = len(entries) // passes
+    for start in range(0, len(entries), size):
+        ingest(led, entries[start : start + size])
+    assert [found[2] for found in bounds(led)] == [3, 1]
+    assert len(long) * 2 < MOST_BYTES < len((long * 2).encode())
+
+
+def test_one_utterance_may_be_larger_than_a_conversation(led: Ledger) -> None:
+    ingest(led, [said(0, "x" * (MOST_BYTES + 1)), reply(1, "y" * (MOST_BYTES + 1))])
+    assert [found[2] for found in bounds(led)] == [1, 1]
+
+
+def test_milliseconds_more_than_the_gap_are_the_gap(led: Ledger) -> None:
+    ingest(led, [said(0, when=at(0)[:19] + ".100+00:00"), said(1, when=at(60)[:19] + ".900+00:00")])
+    assert [found[2] for found in bounds(led)] == [2]
+    assert list_conversations(led)[0].last_message_at == at(60)[:19] + ".900+00:00"
