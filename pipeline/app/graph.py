@@ -293,7 +293,7 @@ def _require_fit(context: str, description: str) -> None:
             "that is too long",
             fix=f"A context has at most {_MOST_CONTEXT} characters, a description {_MOST_TEXT:,}.",
         )
-    for text in (context, description):
+    for text in filter(None, (context, description)):
         reason = "holds a secret" if holds_secret(text) else forbidden(text) or doubt(text)
         if reason:
             raise InputError(f"the text {reason}", fix="Say how the two belong together, and nothing else.")
