@@ -72,6 +72,8 @@ class App:
             raise UsageError(f"{' and '.join(both)} exclude each other", fix="Name one of them.")
         self.home = paths.home_dir()
         self.folder = folder
+        self._kept: dict[Path, Store] = {}
+        """Stores that were opened: of each only what changed is looked at again."""
         self.settings: Settings
         self.settings, self.config_error = config.load_or_defaults(self.home, keep=not looks)
         zone.use(self.settings.extraction.time_zone, self.home)
@@ -156,6 +158,17 @@ class App:
 
     def open_store(self, *, create: bool = False) -> Store:
         """Open the memory folder; without `create`, a missing one is an InputError that says where."""
+        store_path = self.store_path
+        known = self._kept.get(store_path)
+        if known is None or create or not store_path.is_dir() or known.interrupted():
+            known = self._kept[store_path] = self._opened_store(create=create)
+        elif self.store_override is None:
+            from pipeline.worker import check_owner
+
+            check_owner(known, self.here)
+        return known
+
+    def _opened_store(self, *, create: bool) -> Store:
         if not create and self.is_user_scope and self.is_fresh:
             raise InputError(
                 "nothing is kept for all projects yet",

@@ -167,8 +167,10 @@ def _named(root: Path, ends: set[str]) -> list[str]:
     found = []
     for path in paths(root):
         stem = path.removesuffix(".md")
-        last, _, number = stem.rpartition("-")
-        named = stem[-6:].lower() in ends or (number.isdigit() and last[-6:].lower() in ends)
+        named = stem[-6:].lower() in ends
+        if not named and stem[-1:].isdigit():
+            last, _, number = stem.rpartition("-")
+            named = number.isdigit() and last[-6:].lower() in ends
         if named and path.endswith(".md"):
             found.append(path)
     return sorted(found)
