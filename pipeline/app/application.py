@@ -391,7 +391,7 @@ class App:
             return [], []
         snapshot = self.open_store().scan()
         found = [d for d in snapshot.documents if kind is None or d.head.type == kind]
-        return sorted(found, key=lambda d: (d.head.type, d.head.name)), _problems(snapshot)
+        return sorted(found, key=lambda d: (d.head.type, d.head.name)), problems_of(snapshot)
 
     def index_trouble(self) -> str:
         """Return in one line what keeps MEMORY.md from being written, and the fix; "" for nothing."""
@@ -421,7 +421,7 @@ class App:
             LOG.warning("the change is made, but what is made from the memories is behind: %s", error)
 
 
-def _problems(snapshot: Snapshot) -> list[str]:
+def problems_of(snapshot: Snapshot) -> list[str]:
     """Return what is wrong with files: of a few each where it stands, of many one line."""
     if len(snapshot.problems) > _PROBLEMS_NAMED:
         counted = {*snapshot.unread, *snapshot.unsettled, *snapshot.misnamed, INDEX}
