@@ -77,7 +77,7 @@ class _Shelf:
     hidden: Mapping[str, str] = field(default_factory=dict)
     """The band of each memory that is not told of, by path."""
 
-    def told(self, *, retired: bool) -> Iterator[tuple[Row, ranking.Ranked]]:
+    def tellable(self, *, retired: bool) -> Iterator[tuple[Row, ranking.Ranked]]:
         """Yield what was found and may be told of, the best first."""
         return (found for found in self.rows if self.tells_of(found[0], retired=retired))
 
@@ -155,7 +155,7 @@ def search(
         found = [
             (row, rank, shelf)
             for shelf in shelves
-            for row, rank in islice(shelf.told(retired=retired), limit)
+            for row, rank in islice(shelf.tellable(retired=retired), limit)
         ]
         found.sort(key=lambda item: (-item[1].worth, -item[1].share, str(item[2].store.path), item[0].path))
         direct = [shelf.hit(row, rank.share, snippet=snippets) for row, rank, shelf in found]

@@ -84,9 +84,9 @@ def retitles(app: App, chance: random.Random) -> None:
 def edits_an_edge(app: App, chance: random.Random) -> None:
     files = sorted((app.store_path / "graph" / "edges").glob("*.md"))
     if files:
-        text = chance.choice(files)
-        text.write_text(text.read_text("utf-8").replace("strength: 0.8", "strength: 0.31"), "utf-8")
-        adds(app, chance)
+        file = chance.choice(files)
+        file.write_text(file.read_text("utf-8").replace("strength: 0.8", "strength: 0.31"), "utf-8")
+        app.follow(app.open_store())
 
 
 def edits_a_memory(app: App, chance: random.Random) -> None:
