@@ -13,6 +13,7 @@ from bench import (
     behind,
     dialogue,
     dream,
+    graph,
     growth,
     hooks,
     ingest,
@@ -31,8 +32,16 @@ STORE = "The store and its indexes"
 
 def groups() -> list[Group]:
     """Return all rows, those measured together in one group. Raises ValueError if two have one name."""
-    made = [*hooks.groups(), *starts.groups(), *behind.groups(), *_intake(), *_store(), *growth.groups()]
-    made += agent_memory.groups()
+    made = [
+        *hooks.groups(),
+        *starts.groups(),
+        *behind.groups(),
+        *_intake(),
+        *_store(),
+        *graph.groups(),
+        *agent_memory.groups(),
+        *growth.groups(),
+    ]
     names = [row.name for group in made for row in group.rows]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:

@@ -81,6 +81,8 @@ class App:
             raise UsageError(f"{' and '.join(both)} exclude each other", fix="Name one of them.")
         self.home = paths.home_dir()
         self.folder = folder
+        self._kept: dict[Path, Store] = {}
+        """Stores that were opened: of each only what changed is looked at again."""
         self.settings: Settings
         self.settings, self.config_error = config.load_or_defaults(self.home, keep=not looks)
         zone.use(self.settings.extraction.time_zone, self.home)
@@ -165,6 +167,17 @@ class App:
 
     def open_store(self, *, create: bool = False) -> Store:
         """Open the memory folder; without `create`, a missing one is an InputError that says where."""
+        store_path = self.store_path
+        known = self._kept.get(store_path)
+        if known is None or create or not store_path.is_dir() or known.interrupted():
+            known = self._kept[store_path] = self._opened_store(create=create)
+        elif self.store_override is None:
+            from pipeline.worker import check_owner
+
+            check_owner(known, self.here)
+        return known
+
+    def _opened_store(self, *, create: bool) -> Store:
         if not create and self.is_user_scope and self.is_fresh:
             raise InputError(
                 "nothing is kept for all projects yet",
@@ -393,7 +406,7 @@ class App:
             return [], []
         snapshot = self.open_store().scan()
         found = [d for d in snapshot.documents if kind is None or d.head.type == kind]
-        return sorted(found, key=lambda d: (d.head.type, d.head.name)), _problems(snapshot)
+        return sorted(found, key=lambda d: (d.head.type, d.head.name)), problems_of(snapshot)
 
     def index_trouble(self) -> str:
         """Return in one line what keeps MEMORY.md from being written, and the fix; "" for nothing."""
@@ -423,7 +436,7 @@ class App:
             LOG.warning("the change is made, but what is made from the memories is behind: %s", error)
 
 
-def _problems(snapshot: Snapshot) -> list[str]:
+def problems_of(snapshot: Snapshot) -> list[str]:
     """Return what is wrong with files: of a few each where it stands, of many one line."""
     if len(snapshot.problems) > _PROBLEMS_NAMED:
         counted = {*snapshot.unread, *snapshot.unsettled, *snapshot.misnamed, INDEX}

@@ -184,12 +184,14 @@ class _Taking:
         self._forgotten = store.forgotten()
         live = memory_files(store.root, [], stamps=False) if store.root.is_dir() else ()
         self._taken = {common_form(path) for path, _ in live}
+        self._edges_taken: set[str] = set()
 
     def plan(self) -> None:
         """Plan all of it. Raises InputError where there is nothing, or too much."""
         for path in self._listed():
             self._memory(path)
         edges = _edges(self._store.root)
+        self._edges_taken = {common_form(path) for path, _ in edges.values()}
         for path in edge_paths(self._root, self.left):
             self._edge(path, edges)
         folder = self._root / EPISODES
@@ -322,13 +324,13 @@ class _Taking:
         if known is not None and not self._instead:
             self._row(path, known[0], "edge", "differs", "another text of it is here; --replace takes this")
             return
-        taken = {common_form(other) for other, _ in here.values()}
-        target = known[0] if known else moved_path(path, EDGES, taken)
+        target = known[0] if known else moved_path(path, EDGES, self._edges_taken)
         planned = self.door.take_in(target, data, None, instead_of=known[1] if known else None)
         if isinstance(planned, Flaw):
             self._row(path, "", "edge", "left", planned.reason)
             return
         here[edge_id or target] = (target, data)
+        self._edges_taken.add(common_form(target))
         self._row(path, target, "edge", "replaced" if known else "new")
 
     def _episode(self, path: str) -> None:

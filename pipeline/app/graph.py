@@ -132,13 +132,14 @@ def relate(
         fix = "Relate memories of your own; a team's files are changed by what is said in them."
         raise InputError("a team's memories have no relations", file=str(store.path), fix=fix)
     _require_fit(context, description)
-    source, target = retired.read(store, from_ref), retired.read(store, to_ref)
+    look = store.scan()
+    source, target = (retired.read(store, ref, look) for ref in (from_ref, to_ref))
     if source.id == target.id:
         raise InputError(
             "a memory can't be related to itself", file=source.path, fix="Name two memories that differ."
         )
     now = app.clock.now()
-    ends = BothEnds(store, now, approved=by_person)
+    ends = BothEnds(store, now, approved=by_person, look=look)
     from_end, to_end = ends.text_of(source.id), ends.text_of(target.id)
     assert from_end is not None, "it was read from the store"
     assert to_end is not None, "it was read from the store"
@@ -199,9 +200,9 @@ def related(
         raise UsageError(f"there is no direction {direction!r}", fix=f"Directions: {', '.join(DIRECTIONS)}.")
     if not 1 <= depth <= MOST_DEPTH:
         raise UsageError(f"a depth lies between 1 and {MOST_DEPTH}", fix=f"Give 1 to {MOST_DEPTH}.")
-    start = retired.read(store, ref)
-    documents = store.scan().documents
-    graph = Graph(documents, store.sieve)
+    look = store.scan()
+    start = retired.read(store, ref, look)
+    graph = Graph(look.documents, store.sieve)
     steps = graph.around(start, {name.strip().upper() for name in types}, direction, depth)
     return [_related(step) for step in steps]
 
@@ -227,7 +228,8 @@ def edges(
     """
     words = query.casefold().split()
     wanted = {name.strip().upper() for name in types}
-    source, target = (retired.read(store, ref).id if ref else "" for ref in (from_ref, to_ref))
+    look = store.scan() if from_ref or to_ref else None
+    source, target = (retired.read(store, ref, look).id if ref else "" for ref in (from_ref, to_ref))
     found = [
         each
         for each in edge_files.all_edges(store.root, keep=store.writable()).edges
@@ -296,7 +298,7 @@ def _require_fit(context: str, description: str) -> None:
             "that is too long",
             fix=f"A context has at most {_MOST_CONTEXT} characters, a description {_MOST_TEXT:,}.",
         )
-    for text in (context, description):
+    for text in filter(None, (context, description)):
         reason = "holds a secret" if holds_secret(text) else forbidden(text) or doubt(text)
         if reason:
             raise InputError(f"the text {reason}", fix="Say how the two belong together, and nothing else.")

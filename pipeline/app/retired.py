@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from pipeline.app.changes import memory_changes
 from pipeline.core import zone
 from pipeline.core.errors import InputError, StoreError, UnknownMemoryError
-from pipeline.store import Document, Retired, Store, scan_archive, short_ids, turns_of
+from pipeline.store import Document, Retired, Snapshot, Store, scan_archive, short_ids, turns_of
 from pipeline.text.near import did_you_mean
 
 FORGOTTEN = "forgotten on request"
@@ -20,13 +20,13 @@ _MERGE, _SUPERSEDE = "merge: ", "supersede: "
 """How the reason begins for which a dream retired a memory that lives on in another."""
 
 
-def read(store: Store, name: str) -> Document:
-    """Return the memory that `name` means.
+def read(store: Store, name: str, look: Snapshot | None = None) -> Document:
+    """Return the memory that `name` means, by a `look` that was made just now where there is one.
 
     Raises UnknownMemoryError, which says of one that is no longer there what became of it.
     """
     try:
-        return store.read(name)
+        return (look or store.scan()).named(name)
     except UnknownMemoryError:
         gone = left(store, name) or removed(store, name)
         if gone is None:

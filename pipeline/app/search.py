@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -78,19 +79,32 @@ class _Shelf:
     hidden: Mapping[str, str] = field(default_factory=dict)
     """The band of each memory that is not told of, by path."""
 
+    def tellable(self, *, retired: bool) -> Iterator[tuple[Row, ranking.Ranked]]:
+        """Yield what was found and may be told of, the best first."""
+        return (found for found in self.rows if self.tells_of(found[0], retired=retired))
+
     def tells_of(self, row: Row, *, retired: bool = False) -> bool:
         """Whether `row` may be told of, with `retired` also if it is no longer in use."""
         return row.path not in self.hidden and (retired or not row.shown["archived"])
 
-    def hit(self, row: Row, share: float, via: str = "", asked: ranking.Asked | None = None) -> Hit:
+    def hit(
+        self,
+        row: Row,
+        share: float,
+        via: str = "",
+        asked: ranking.Asked | None = None,
+        *,
+        snippet: bool = True,
+    ) -> Hit:
         """Return what is told of `row`."""
         shown = row.shown
+        text = _snippet(shown["body"], (asked or self.asked).words) if snippet else ""
         return Hit(
             name=shown["name"],
             type=shown["type"],
             said=shown["said"],
             score=round(share, 4),
-            snippet=_snippet(shown["body"], (asked or self.asked).words) or shown["description"],
+            snippet=text or shown["description"],
             description=shown["description"],
             store=str(self.store.path),
             path=row.path,
@@ -109,6 +123,7 @@ def search(
     everywhere: bool = False,
     retired: bool = False,
     dormant: bool = False,
+    snippets: bool = True,
     problems: list[str] | None = None,
 ) -> list[Hit]:
     """Return up to `limit` memories that hold words of `query`, best first.
@@ -117,7 +132,7 @@ def search(
     those tied to the first ones (`search.ties`).
 
     Where ``[embeddings]`` names a provider, those whose vectors are like the query's count as well; why that
-    could not be is added to `problems`.
+    could not be is added to `problems`. Without `snippets` nothing is read for them.
 
     A query of stop words and single letters, such as `R` or `WHO`, is looked for as it is written.
     Looked at are the store here, its team's and the user-scope one, and every known store if
@@ -143,10 +158,10 @@ def search(
         found = [
             (row, rank, shelf)
             for shelf in shelves
-            for row, rank in [p for p in shelf.rows if shelf.tells_of(p[0], retired=retired)][:limit]
+            for row, rank in islice(shelf.tellable(retired=retired), limit)
         ]
         found.sort(key=lambda item: (-item[1].worth, -item[1].share, str(item[2].store.path), item[0].path))
-        direct = [shelf.hit(row, rank.share) for row, rank, shelf in found]
+        direct = [shelf.hit(row, rank.share, snippet=snippets) for row, rank, shelf in found]
         once = _once(app, stores, direct)
         hits = once[:limit]
         more: list[Hit] = []
@@ -197,7 +212,7 @@ def _by_phrases(
         for shelf in shelves:
             if shelf.folder:
                 continue
-            asked = ranking.Asked(phrase, shelf.reader)
+            asked = ranking.Asked(visible(phrase), shelf.reader)
             rows = {row.path: row for row in asked.candidates(PER_PHRASE)}
             held = {path: asked.held(row) for path, row in rows.items()}
             scores = {path: row.score for path, row in rows.items()}

@@ -76,11 +76,13 @@ def _found(app: App, query: str, problems: list[str] | None) -> Iterator[tuple[D
     there = [scope for scope in scopes.all_of(app) if not scope.is_fresh]
     if not there:
         return
-    hits = search.search(app, query, limit=MOST, problems=problems)
+    hits = search.search(app, query, limit=MOST, snippets=False, problems=problems)
+    # The search looked at every store just now.
+    stores = [scope.open_store() for scope in there]
     documents = {
-        (str(scope.store_path), document.path): document
-        for scope in there
-        for document in scope.open_store().scan().documents
+        (str(store.path), document.path): document
+        for store in stores
+        for document in store.last_look().documents
     }
     for hit in hits:
         document = documents.get((hit.store, hit.path))

@@ -7,7 +7,7 @@ from typing import Any
 
 from pipeline.app import memories as store_memories
 from pipeline.app import pins, recall, scopes
-from pipeline.app.application import App
+from pipeline.app.application import App, problems_of
 from pipeline.app.explaining import Why
 from pipeline.app.explaining import why as explained
 from pipeline.app.rebuilding import rebuild
@@ -165,7 +165,7 @@ def reindex(
             output.verbatim(path)
 
     output.data(changed, tell, as_json=as_json)
-    for line in app.memories(None)[1]:
+    for line in problems_of(app.open_store().scan()):
         output.talk(line)
     if app.team_path is not None and not as_json:
         output.talk(f"Of the team's folder the search index alone: {app.team_path}")

@@ -17,7 +17,7 @@ from pipeline.core.clock import iso
 from pipeline.core.ids import digest
 from pipeline.hooklib.front_matter import share_of, text_of
 from pipeline.revision.related_texts import Text, is_renamed, planned_text, with_links, with_regained
-from pipeline.store import Document, Move, Operation, Put, Restore, Retire, Store, WriteFile
+from pipeline.store import Document, Move, Operation, Put, Restore, Retire, Snapshot, Store, WriteFile
 from pipeline.store.files.names import earlier_path
 from pipeline.store.graph import edge_file, edge_files
 from pipeline.store.graph.edge_file import Edge
@@ -62,7 +62,10 @@ def with_both_ends(
 
 
 class BothEnds:
-    """What a change set makes of relations, at both of their ends; `approved`: at a person's word."""
+    """What a change set makes of relations, at both of their ends; `approved`: at a person's word.
+
+    `look` is one at the store that was made just now.
+    """
 
     def __init__(
         self,
@@ -72,6 +75,7 @@ class BothEnds:
         approved: bool,
         planned: Iterable[Text] = (),
         leaving: Iterable[Retire] = (),
+        look: Snapshot | None = None,
     ) -> None:
         self._store = store
         self._now = iso(now)
@@ -83,6 +87,7 @@ class BothEnds:
         self._found: dict[tuple[str, str, str], Edge] = {}
         self._came: dict[str, Edge] = {}
         self._went: dict[str, Edge] = {}
+        self._look = look
 
     # -- what happens to relations --------------------------------------------------------------------
 
@@ -268,7 +273,7 @@ class BothEnds:
     @cached_property
     def snapshot(self) -> list[Document]:
         """Return all memories as they lie in the store."""
-        return self._store.scan().documents
+        return (self._look or self._store.scan()).documents
 
     @cached_property
     def documents(self) -> dict[str, Document]:

@@ -80,6 +80,18 @@ def index_file(home: Path, store_path: Path) -> Path:
     return Path(index_path(str(home), str(store_path)))
 
 
+def file_state(file: Path) -> str:
+    """Return what is another text after a change of the index in `file`; what is beside it comes last."""
+    try:
+        held = file.stat()
+        wal = file.with_name(f"{file.name}-wal")
+        waits = wal.stat() if wal.exists() else None
+    except OSError:
+        return ""
+    start = f"{held.st_ino} {held.st_size} {held.st_mtime_ns} "
+    return f"{start}{waits.st_size} {waits.st_mtime_ns}" if waits and waits.st_size else start
+
+
 class SearchIndex(Closing):
     """An open index. Everything it answers is a hint: a path may be gone or its file changed since."""
 
@@ -192,6 +204,17 @@ class SearchIndex(Closing):
         with self._translated(files=True):
             os.utime(self.path)
             return self.path.stat().st_mtime_ns
+
+    def state(self) -> str:
+        """Return what `file_state` gives until anybody changes it, "" where somebody just did.
+
+        That is asked after `sync`, and before `close`. Raises SearchError.
+        """
+        with self._translated(files=True):
+            # What waits beside the file would else be brought into it when it is closed.
+            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            found = file_state(self.path)
+            return found if self._lookup.value("PRAGMA data_version") == self._seen else ""
 
     def close(self) -> None:
         """Close the file; a second call does nothing."""

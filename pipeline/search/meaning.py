@@ -55,8 +55,9 @@ class WordTable:
 
     def vector(self, text: str) -> bytes:
         """Return the vector of `text`, `NUMBERS` signed bytes, or none at all when no word of it is known."""
-        words = [START + word for word in words_of(text)]
-        if not words or self._connection is None:
+        # Most homes have no table, and then no text is cut into words for it.
+        words = [START + word for word in words_of(text)] if self._connection is not None else []
+        if not words:
             return b""
         try:
             self._learn(words)

@@ -258,7 +258,8 @@ def _command(code: str, *, asked: bool) -> "list[str]":
 def _paths(clause: _Clause, prominent: bool) -> "list[tuple[int, str]]":
     found = []
     for at, (word, code) in enumerate(zip(clause.words, clause.marks, strict=True)):
-        plain = _path(code or word, sure=bool(code))
+        # A word of letters alone is none, and to find that out takes longer.
+        plain = _path(code or word, sure=bool(code)) if code or not word.isalpha() else ""
         if plain:
             found.append((at, plain))
         if not prominent or code:

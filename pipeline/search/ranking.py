@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pipeline.safety.invisible import visible
 from pipeline.search.index_reader import Reader, Row, is_lone
 from pipeline.text import stems
 from pipeline.text.tokens import terms
@@ -30,11 +29,13 @@ class Ranked:
 
 
 class Asked:
-    """A question as one index is asked it: its terms, other stems of them, and what each of them weighs."""
+    """A question as one index is asked it: its terms, other stems of them, and what each of them weighs.
+
+    Who asks has taken out of it what nobody sees (`safety.invisible.visible`), once for all indexes.
+    """
 
     def __init__(self, question: str, reader: Reader) -> None:
         self._reader = reader
-        question = visible(question)
         self.forms: Forms
         self.forms, small = stems.asked(question, reader.languages())
         every = terms(question)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from operator import is_
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from pipeline.core.clock import iso
 from pipeline.core.errors import LedgerError, SearchError
@@ -20,7 +23,8 @@ from pipeline.hooklib.ownership import OTHER, TOLD
 from pipeline.ledger import look_at_ledger
 from pipeline.ledger.utterances import was_said
 from pipeline.search import index_reader
-from pipeline.search.fts import SearchIndex
+from pipeline.search.fts import SearchIndex, file_state, index_file
+from pipeline.search.meaning import words_file
 from pipeline.search.rows import NO_STAMP, Content, SearchRow, state_of
 from pipeline.search.ticks import TICK_NS, is_hot
 from pipeline.store import (
@@ -33,6 +37,7 @@ from pipeline.store import (
     scan_archive,
 )
 from pipeline.store.derived import cues
+from pipeline.store.files.layout import FileStamp
 from pipeline.verify.provenance import said_at
 
 Beside = tuple[str, tuple[str, ...]]
@@ -51,6 +56,10 @@ def refresh_index(
     the store was last written to, so that the stamps it keeps tell of every later change. Raises SearchError,
     StoreError, and ConflictError when a file changes meanwhile.
     """
+    last = _LAST.pop(store, None)
+    if last is not None and not rebuild and not notes and last.is_so(home, store):
+        _LAST[store] = last
+        return 0
     with SearchIndex.open(home, store.root) as index:
         if rebuild:
             index.rebuild()
@@ -58,13 +67,77 @@ def refresh_index(
         moment = index.file_time()
         folders = folder_times(store.root)
         snapshot = store.scan()
+        known = _Known.of(home, store, snapshot)
+        rows = [
+            *search_rows(snapshot.documents, moment, known.proved, known.beside),
+            *_unreadable_rows(snapshot, moment),
+        ]
+        sure = _sure(folders, moment)
+        notes = {"store": str(store.root), "synced": iso(now), **(notes or {})}
+        changed = index.sync(rows, folders=sure, notes=notes)
+        # What may change once more with the same stamp is looked at again the next time.
+        if sure == folders and all(row.stamp != NO_STAMP for row in rows) and (state := index.state()):
+            _LAST[store] = _InStep(known, folders, state)
+    return changed
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """All that the rows of an index are made from, beside the bytes of files."""
+
+    documents: list[Document]
+    hands: list[str]
+    broken: dict[str, FileStamp]
+    proved: set[str]
+    beside: Mapping[str, Beside]
+    words: str
+    """The state of the table of words, which decides what a memory means."""
+
+    @classmethod
+    def of(cls, home: Path, store: Store, snapshot: Snapshot) -> _Known:
         documents = snapshot.documents
-        rows = rows_of(home, store, documents, moment)
-        return index.sync(
-            [*rows, *_unreadable_rows(snapshot, moment)],
-            folders=_sure(folders, moment),
-            notes={"store": str(store.root), "synced": iso(now), **(notes or {})},
+        return cls(
+            documents,
+            [item.hand for item in documents],
+            snapshot.broken_stamps,
+            borne_out(home, documents),
+            cues.read(store.root),
+            file_state(Path(words_file(str(home)))),
         )
+
+    def is_of(self, other: _Known) -> bool:
+        """Whether the rows of `other` are the same: those of the very documents, known in the same way."""
+        same = len(self.documents) == len(other.documents)
+        return (
+            same
+            and all(map(is_, self.documents, other.documents))
+            and (self.hands, self.broken, self.proved) == (other.hands, other.broken, other.proved)
+            and (self.beside, self.words) == (other.beside, other.words)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _InStep:
+    """What an index was brought in step with by this process, and its state since."""
+
+    known: _Known
+    folders: dict[str, tuple[int, int]]
+    state: str
+
+    def is_so(self, home: Path, store: Store) -> bool:
+        """Whether the index still is in step: neither it nor the store was changed by anybody."""
+        file = index_file(home, store.root)
+        now = file_state(file)
+        # Once the last reader is gone, what waited beside the file is in it.
+        if not now or now not in (self.state, f"{' '.join(self.state.split(' ')[:3])} "):
+            return False
+        if folder_times(store.root) != self.folders:
+            return False
+        return self.known.is_of(_Known.of(home, store, store.scan()))
+
+
+_LAST: WeakKeyDictionary[Store, _InStep] = WeakKeyDictionary()
+"""Of the stores that a server keeps open: a question to one that nobody changed needs no index made ready."""
 
 
 def note_folders(home: Path, store_path: Path) -> None:
@@ -128,13 +201,6 @@ def bring_in_step(home: Path, store: Store, documents: Sequence[Document], index
         return 0
     other = [item for item in documents if held.get(item.path) != wanted[item.path]]
     return index.change(search_rows(other, None, proved, beside), held.keys() - wanted.keys())
-
-
-def rows_of(
-    home: Path, store: Store, documents: Sequence[Document], moment: int | None = None
-) -> Iterator[SearchRow]:
-    """Yield what `search_rows` does of the `documents` of `store`, with what is known of them beside them."""
-    return search_rows(documents, moment, borne_out(home, documents), cues.read(store.root))
 
 
 def search_rows(

@@ -14,6 +14,7 @@ from pathlib import Path
 from pipeline.core.closing import Closing
 from pipeline.core.ids import digest
 from pipeline.domain.memory import TYPES
+from pipeline.safety.invisible import visible
 from pipeline.search import index_reader, ranking, ties
 from pipeline.search.fts import WAIT_SECONDS, SearchIndex, index_file
 from pipeline.search.meaning import WordTable
@@ -76,7 +77,7 @@ class RowSearch(Closing):
 
     def scored(self, question: str, limit: int = 10, *, further: int = 0) -> list[tuple[str, float]]:
         """Return what `search` does with the share of the question that each row holds, 0 to 1."""
-        asked = ranking.Asked(question, self._reader)
+        asked = ranking.Asked(visible(question), self._reader)
         found = ranking.ranked(asked.scores(self._total), partial(self._terms_of, asked), asked.weights)[
             :limit
         ]

@@ -98,6 +98,11 @@ def _mentions(found: Content, text: str) -> Iterator[tuple[str, bool]]:
         for word in _APART.split(line):
             if not word or len(word) > _LONGEST_KEY:
                 continue
+            if word.isalpha() and word.islower():
+                # Nearly all: nothing surrounds it, and it ties to nothing.
+                words.add(word)
+                before = word
+                continue
             bare = word.strip(_ENDS)
             words.add(bare)
             if not (bare.isalpha() and bare.islower()):

@@ -158,7 +158,8 @@ def status(call: Call, _: dict[str, Any]) -> Answer:
 
 
 def _count(app: App) -> int:
-    return 0 if app.store_path is None or not app.store_path.is_dir() else len(app.memories(None)[0])
+    there = app.store_path is not None and app.store_path.is_dir()
+    return len(app.open_store().scan().documents) if there else 0
 
 
 def _hit(row: Selected) -> dict[str, Any]:

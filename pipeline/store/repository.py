@@ -86,7 +86,7 @@ class Store:
         self.identities = Identities(root, self._written, team=self.is_team)
         parts = (self._written, self.identities, self._index)
         self._scanner = Scanner(root, *parts, keeps=not (to_look or self.is_team))
-        self.sieve = Sieve(self._scanner.asker)
+        self.sieve, self.last_look = Sieve(self._scanner.asker), self._scanner.last_look
         self.planner = Planner(root, self._scanner, self._written, self._index, flat=self._bare)
         self._journal = Journal(root, self._written)
 

@@ -126,7 +126,9 @@ def languages_written(text: str) -> "tuple[str, ...]":
     points = _points(text[:LOOKED_AT])
     english = _small(ENGLISH)
     # A lone sign will do where nothing at all looks English.
-    least = _FEW if any(bare(word) in english for word in re.findall(_WORDS, text[:LOOKED_AT])) else 1
+    least = (
+        _FEW if any(_looked_up(word)[0] in english for word in re.findall(_WORDS, text[:LOOKED_AT])) else 1
+    )
     return tuple(
         language
         for language in _likeliest(points)
@@ -171,14 +173,30 @@ def _points(text: str) -> "dict[str, int]":
     if not text.isascii():
         signs += [tells for first, last, tells in _SCRIPTS if _between(lower, first, last)]
     signs += [tuple(tells.split()) for letter, tells in _LETTERS.items() if letter in lower]
-    for plain in dict.fromkeys(bare(word) for word in re.findall(_WORDS, text)):
-        signs.append(tuple(language for language in _SMALL if plain in _telling(language)))
-        if len(plain) >= _LONG:
-            signs.append(tuple(language for language, tails in _TAILS.items() if plain.endswith(tails)))
+    signs += dict(map(_looked_up, set(re.findall(_WORDS, text)))).values()
     for sign in signs:
         for language in sign:
             points[language] = points.get(language, 0) + 1
     return points
+
+
+def _looked_up(word: str) -> "tuple[str, tuple[str, ...]]":
+    """Return `word` in lower case without accents, and the languages of which it is a sign."""
+    known = _known.get(word)
+    if known is None:
+        plain = bare(word)
+        signs = [language for language in _SMALL if plain in _telling(language)]
+        if len(plain) >= _LONG:
+            signs += [language for language, tails in _TAILS.items() if plain.endswith(tails)]
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+        known = _known[word] = plain, tuple(signs)
+    return known
+
+
+_known: "dict[str, tuple[str, tuple[str, ...]]]" = {}
+"""Words that were looked up: those of one memory are mostly those of others."""
+_MOST_KNOWN = 20_000
 
 
 def _between(text: str, first: str, last: str) -> bool:

@@ -31,12 +31,15 @@ def slugify(text: str) -> str:
     """
     ascii_text = transliterate(text.replace("'", "")).lower()
     slug = re.sub(r"[^a-z0-9]+", "-", ascii_text).strip("-")
-    short_digest = digest(text.strip())[:8]
     if not slug:
-        return f"memory-{short_digest}"
+        return f"memory-{_short_digest(text)}"
     if len(slug) > MAX_SLUG:
-        slug = slug[: MAX_SLUG - 9].rstrip("-") + "-" + short_digest
+        slug = slug[: MAX_SLUG - 9].rstrip("-") + "-" + _short_digest(text)
     # Windows opens no file called “con.md”, and MEMORY.md is the index.
     if slug in _RESERVED:
         slug = f"{slug}-note"
     return slug
+
+
+def _short_digest(text: str) -> str:
+    return digest(text.strip())[:8]

@@ -17,16 +17,15 @@ import orjson
 
 from pipeline.core.atomic import install, mode_for, write_atomic, write_temp
 from pipeline.core.clock import iso
-from pipeline.core.ids import digest
 from pipeline.hooklib.ownership import WRITTEN
 from pipeline.hooklib.plain import lines_of
 from pipeline.store.catalogue import database
 from pipeline.store.catalogue.asking import Asker
 from pipeline.store.files.kept import Kept
-from pipeline.store.files.layout import EDGES, FileStamp, derived_bytes, files_in
+from pipeline.store.files.layout import FileStamp, derived_bytes
 from pipeline.store.files.scanning import Document
-from pipeline.store.files.versions import OURS, VECTORS, is_anothers
-from pipeline.store.graph import edge_files
+from pipeline.store.files.versions import OURS, is_anothers
+from pipeline.store.graph.edge_files import Listing
 from pipeline.store.ownership import identities
 
 INDEX_JSON = "_index.json"
@@ -42,14 +41,14 @@ def write_index_json(root: Path, asker: Asker, documents: Sequence[Document], no
 
     A file of that name which another program wrote stays as it is.
     """
-    file = root / INDEX_JSON
-    shown = _made_from(root, asker)
+    file, edges = root / INDEX_JSON, Listing(root)
+    shown = _made_from(root, asker, edges)
     last = asker.try_to_ask(lambda found: database.value(found, _SHOWN), str)
     if shown and last == f"{shown} {_stamp(file)}":
         return False
     if is_anothers(file):
         return False
-    temp = write_temp(file, _parts(root, asker, documents, now), mode=mode_for(file))
+    temp = write_temp(file, _parts(edges, asker, documents, now), mode=mode_for(file))
     differs = _differs(temp, file)
     if differs:
         install(temp, file)
@@ -73,13 +72,11 @@ def write_gitignore(root: Path) -> bool:
     return True
 
 
-def _made_from(root: Path, asker: Asker) -> str:
+def _made_from(root: Path, asker: Asker, edges: Listing) -> str:
     """Return what is another text as soon as the file would show anything else, "" where nobody can say."""
     changes = asker.try_to_ask(database.changes, str)
     beside = [root / WRITTEN, root / identities.FILE]
-    edges = files_in(root, EDGES, []) if edge_files.has_edges(root) else ()
-    stamps = digest("".join(f"{path}{stamp}" for path, stamp in edges))
-    return " ".join([changes, *map(_stamp, beside), stamps]) if changes else ""
+    return " ".join([changes, *map(_stamp, beside), edges.stamp()]) if changes else ""
 
 
 def _stamp(file: Path) -> str:
@@ -90,10 +87,15 @@ def _stamp(file: Path) -> str:
     return f"{file.name}:{found.size}:{found.mtime_ns}:{found.ctime_ns}"
 
 
-def _parts(root: Path, asker: Asker, documents: Sequence[Document], now: datetime) -> Iterator[bytes]:
+def _parts(edges: Listing, asker: Asker, documents: Sequence[Document], now: datetime) -> Iterator[bytes]:
     """Yield the file in parts, so that that of a large store is never in memory as a whole."""
     yield orjson.dumps(
-        {"version": OURS[INDEX_JSON], "updated": iso(now), "count": len(documents), "edges": _edges(root)}
+        {
+            "version": OURS[INDEX_JSON],
+            "updated": iso(now),
+            "count": len(documents),
+            "edges": edges.shown(keep=True),
+        }
     )[:-1]
     yield b',"entries":{'
     seen, gap = set[str](), b""
@@ -143,10 +145,3 @@ def _pass_over_time(file: IO[bytes]) -> bool:
     at = file.read(_HEAD).find(b'"count"')
     file.seek(max(0, at))
     return at >= 0
-
-
-def _edges(root: Path) -> dict[str, Any]:
-    """Return what is told of each edge; `reverie doctor` reports the files from which none can be read."""
-    keys = ("type", "from_id", "to_id", "strength", "path")
-    found = edge_files.all_edges(root, keep=True).edges
-    return {edge.id: {key: getattr(edge, key) for key in keys} for edge in found}

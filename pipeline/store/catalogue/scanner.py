@@ -114,6 +114,7 @@ class Scanner:
                 self._attribute(look.snapshot.documents)
                 self._attributed = known
         look.snapshot.problems += self._index.problems()
+        look.snapshot.like(self._last)
         if not look.all_known:
             self._known = {
                 item.path: item
@@ -122,6 +123,10 @@ class Scanner:
             }
         self._last = look.snapshot
         return look.snapshot
+
+    def last_look(self) -> Snapshot:
+        """Return what the last look found, while nothing was written through here since; else look."""
+        return self._last or self.scan()
 
     def scan_again(self) -> Snapshot:
         """Return what the last look found while the same names are there, else look anew.

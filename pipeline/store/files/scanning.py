@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from operator import is_
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,8 @@ from pipeline.domain.memory import Memory
 from pipeline.hooklib.memory_format import PREVIEW, is_hidden_file
 from pipeline.hooklib.ownership import OTHER
 from pipeline.safety.invisible import visible
-from pipeline.store.files import document, faults
-from pipeline.store.files.faults import folded, stem_of
+from pipeline.store.files import called, document, faults
+from pipeline.store.files.faults import folded
 from pipeline.store.files.frontmatter_schema import aliases_in, is_retired, to_memory
 from pipeline.store.files.identity import Identity
 from pipeline.store.files.kept import Keeper, Kept, Row, Worth, worth_of
@@ -326,13 +327,19 @@ class Snapshot:
     unsettled: list[str] = field(default_factory=list)
     broken_stamps: dict[str, FileStamp] = field(default_factory=dict)
 
+    def like(self, last: Snapshot | None) -> None:
+        """Take over the names of the `last` look, where that found the very same documents."""
+        mine = self.documents
+        if last is not None and len(last.documents) == len(mine) and all(map(is_, last.documents, mine)):
+            self._names = last._names
+
     def by_name(self, name: str) -> Document | None:
         """Return the memory that `name` means: its name, file stem, path, alias, title, or an id prefix.
 
         ``-`` and ``_`` count as equal; an id prefix needs six characters and must fit one memory only.
         """
         if not self._names and self.documents:
-            self._fill_names()
+            self._names |= called.by_name(self.documents)
         wanted = name.strip().removeprefix("[[").removesuffix("]]")
         found = self._names.get(wanted) or self._names.get(folded(wanted))
         if found:
@@ -374,17 +381,6 @@ class Snapshot:
     def left_out(self) -> list[str]:
         """Return a line for each kind of files that can't be taken, and what is wrong with MEMORY.md."""
         return faults.in_lines(self.unread, self.unsettled, self.misnamed, self.problems)
-
-    def _fill_names(self) -> None:
-        for keys in (
-            lambda item: (item.name, item.path),
-            lambda item: (stem_of(item.path), folded(item.name), folded(stem_of(item.path))),
-            lambda item: [key for alias in item.aliases for key in (alias, folded(alias))],
-            lambda item: (slugify(item.title),) if item.title else (),
-        ):
-            for item in self.documents:
-                for key in keys(item):
-                    self._names.setdefault(key, item)
 
 
 def read_into(snapshot: Snapshot, root: Path, path: str, stamp: FileStamp | None = None) -> None:

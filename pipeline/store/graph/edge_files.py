@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,6 +18,7 @@ import orjson
 
 from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import DocumentError, StoreError, cause
+from pipeline.core.ids import digest
 from pipeline.hooklib import times
 from pipeline.store.files.kept import is_settled
 from pipeline.store.files.layout import (
@@ -35,11 +37,14 @@ from pipeline.store.graph import edge_file
 from pipeline.store.graph.edge_file import Edge
 
 FILE = f"{PRIVATE}/edges.json"
-_FORM = 1
+_FORM = 2
+_HEAD = re.compile(rb'\{"version":2,"sum":(?P<sum>\d{1,10}),"edges":')
 _IS_ID = re.compile(r"[0-9A-Za-z-]{6,}")
 _SHOWN = 500
 """Characters of a description that are kept; of a longer one the file has the rest."""
 _FIELDS = ("id", "type", "from_id", "to_id", "from_title", "to_title", "strength", "created", "updated")
+_ID, _STRENGTH = 4, 10
+"""Where these stand in a row, behind the stamp and the time of the look."""
 _Held = dict[str, list[Any]]
 
 
@@ -62,23 +67,54 @@ def has_edges(root: Path) -> bool:
 def all_edges(root: Path, *, keep: bool = False) -> EdgeFiles:
     """Return all edges of the store at `root`; with `keep` what was read is kept for the next time."""
     found = EdgeFiles()
-    if not has_edges(root):
-        return found
-    held, seen_ns = _kept(root), int(times.now() * 1e9)
-    now: _Held = {}
-    fresh = False
-    for path, stamp in files_in(root, EDGES, found.problems, known=held):
-        row = held.get(path)
-        if row is not None and row[:3] == [*stamp] and is_settled(stamp.ctime_ns, row[3]):
-            edge: Edge | None = _of_row(path, row)
-        else:
-            edge, row, fresh = _read(root, path, found.problems), None, True
-        if edge is not None:
-            found.edges.append(edge)
-            now[path] = row or _row(edge, stamp, seen_ns)
-    if keep and (fresh or now.keys() != held.keys()):
-        _keep(root, now)
+    rows = Listing(root, found.problems).rows(keep=keep)
+    found.edges = [_of_row(path, row) for path, row in rows.items()]
     return found
+
+
+class Listing:
+    """One look at the stamps of all edge files of the store at `root`; few of them are read for it."""
+
+    def __init__(self, root: Path, problems: list[Problem] | None = None) -> None:
+        self._root = root
+        self._problems = [] if problems is None else problems
+        there = has_edges(root)
+        self._held = _kept(root) if there else {}
+        self._seen_ns = int(times.now() * 1e9)
+        self._files = list(files_in(root, EDGES, self._problems, known=self._held)) if there else []
+
+    def stamp(self) -> str:
+        """Return what is another text as soon as a file comes, goes, or is written to."""
+        return digest("".join([f"{path} {size} {m} {c}\n" for path, (size, m, c) in self._files]))
+
+    def rows(self, *, keep: bool = False) -> _Held:
+        """Return what each file says, as it is kept, in the order of their paths."""
+        now: _Held = {}
+        fresh = False
+        for path, stamp in self._files:
+            row = self._held.get(path)
+            if row is None or row[:3] != [*stamp] or not is_settled(stamp.ctime_ns, row[3]):
+                edge, fresh = _read(self._root, path, self._problems), True
+                if edge is None:
+                    continue
+                row = _row(edge, stamp, self._seen_ns)
+            now[path] = row
+        if keep and (fresh or now.keys() != self._held.keys()):
+            _keep(self._root, now)
+        return now
+
+    def shown(self, *, keep: bool = False) -> dict[str, dict[str, Any]]:
+        """Return by id what ``_index.json`` tells of each edge."""
+        return {
+            row[_ID]: {
+                "type": row[_ID + 1],
+                "from_id": row[_ID + 2],
+                "to_id": row[_ID + 3],
+                "strength": row[_STRENGTH],
+                "path": path,
+            }
+            for path, row in self.rows(keep=keep).items()
+        }
 
 
 def with_ids(root: Path, ids: Iterable[str]) -> dict[str, Edge]:
@@ -131,8 +167,10 @@ def _named(root: Path, ends: set[str]) -> list[str]:
     found = []
     for path in paths(root):
         stem = path.removesuffix(".md")
-        last, _, number = stem.rpartition("-")
-        named = stem[-6:].lower() in ends or (number.isdigit() and last[-6:].lower() in ends)
+        named = stem[-6:].lower() in ends
+        if not named and stem[-1:].isdigit():
+            last, _, number = stem.rpartition("-")
+            named = number.isdigit() and last[-6:].lower() in ends
         if named and path.endswith(".md"):
             found.append(path)
     return sorted(found)
@@ -163,29 +201,26 @@ def _of_row(path: str, row: list[Any]) -> Edge:
 def _kept(root: Path) -> _Held:
     """Return the rows that were kept; none where they can't be used: every file is read then."""
     try:
-        values = orjson.loads(read_regular(root / FILE, MAX_DERIVED)[0])
+        raw = read_regular(root / FILE, MAX_DERIVED)[0]
+        head = _HEAD.match(raw)
+        rows = memoryview(raw)[head.end() : -1] if head else b"{}"
+        # A sum in place of a look at every value: what has it was written here.
+        if head is None or zlib.crc32(rows) != int(head["sum"]):
+            return {}
+        found = orjson.loads(rows)
     except (OSError, StoreError, ValueError):
         return {}
-    rows = values.get("edges") if isinstance(values, dict) and values.get("version") == _FORM else None
-    if not isinstance(rows, dict):
-        return {}
-    return {path: row for path, row in rows.items() if _is_row(row)}
+    return found if isinstance(found, dict) and all(map(_is_row, found.values())) else {}
 
 
 def _is_row(row: Any) -> bool:
-    if not isinstance(row, list) or len(row) != 4 + len(_FIELDS) + 1:
-        return False
-    texts = [*row[4:10], *row[11:]]
-    return (
-        all(isinstance(number, int) for number in row[:4])
-        and isinstance(row[10], float | int)
-        and all(isinstance(text, str) for text in texts)
-    )
+    return isinstance(row, list) and len(row) == _ID + len(_FIELDS) + 1
 
 
 def _keep(root: Path, rows: _Held) -> None:
     if (root / PRIVATE).is_dir():
-        write_atomic(root / FILE, orjson.dumps({"version": _FORM, "edges": rows}))
+        held = orjson.dumps(rows)
+        write_atomic(root / FILE, b'{"version":%d,"sum":%d,"edges":%b}' % (_FORM, zlib.crc32(held), held))
 
 
 def whole(root: Path, edge: Edge) -> Edge:

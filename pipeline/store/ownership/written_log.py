@@ -7,6 +7,7 @@ but its bytes differ; *foreign* when we never wrote it.
 from __future__ import annotations
 
 import stat
+import zlib
 from collections.abc import Callable, Iterable, Set
 from pathlib import Path
 from typing import NamedTuple
@@ -39,7 +40,7 @@ class WrittenLog:
         """What was added here and is noted nowhere yet."""
         self._file = root / WRITTEN
         self._team = team
-        self._size = -1
+        self._size, self._sum = -1, 0
         self._digests: dict[str, str] = {}
         self._all: frozenset[str] = frozenset()
         self._lines = 0
@@ -132,15 +133,19 @@ class WrittenLog:
         size = self._bytes_there()
         if size == self._size:
             return
-        self._size, self._digests, self._lines = size, {}, 0
-        self._read()
+        raw = self._file.read_bytes() if size else b""
+        # Of a log that only grew the lines are known that were there.
+        known = raw[: max(0, self._size)]
+        if not known.endswith(b"\n") or zlib.crc32(known) != self._sum or len(known) != self._size:
+            known, self._digests, self._lines = b"", {}, 0
+        self._digests = dict(self._digests)  # Who has the former ones keeps them as they were.
+        self._read(raw[len(known) :])
+        self._size, self._sum = len(raw), zlib.crc32(raw)
         self._all = frozenset(self._digests.values())
 
-    def _read(self) -> None:
-        if not self._size:
-            return
+    def _read(self, raw: bytes) -> None:
         # A torn or odd line: its file then counts as hand-edited, which only makes us careful.
-        for value in jsonl.parse(self._file.read_bytes()).values:
+        for value in jsonl.parse(raw).values:
             self._lines += 1
             match value:
                 case [str(path), ""]:
