@@ -76,7 +76,7 @@ def served(arguments: "Sequence[str]") -> str:
     if arguments[1:] and (len(options) != 2 or options[0] != "--profile"):
         return ""
     profile = options[1] if arguments[1:] else tools.LEAN
-    return profile if profile in tools.PROFILES and profile not in tools.LATER else ""
+    return profile if profile in tools.PROFILES else ""
 
 
 def serve(profile: str) -> None:

@@ -24,7 +24,7 @@ from pipeline.store.catalogue.asking import Asker
 from pipeline.store.files.kept import Kept
 from pipeline.store.files.layout import FileStamp, derived_bytes
 from pipeline.store.files.scanning import Document
-from pipeline.store.files.versions import OURS, is_anothers
+from pipeline.store.files.versions import OURS, VECTORS, is_anothers
 from pipeline.store.graph.edge_files import Listing
 from pipeline.store.ownership import identities
 
