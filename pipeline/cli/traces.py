@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from itertools import islice
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Annotated
 
 import typer
@@ -24,6 +24,7 @@ from pipeline.core.errors import InputError, UsageError
 from pipeline.core.zone import local
 from pipeline.formats.keisei.events import Problem
 from pipeline.formats.keisei.overview import Call, Overview
+from pipeline.hooklib.plain import clipped
 from pipeline.text.humanize import count, day_and_time, span
 
 traces = typer.Typer(context_settings=HELP_OPTIONS)
@@ -31,6 +32,7 @@ traces = typer.Typer(context_settings=HELP_OPTIONS)
 _USUAL = 20
 """Traces that are listed where nobody says how many: each is read whole for it."""
 _MOST_TOOLS = 3
+_TOOL_CHARS = 24
 _MOST_PROBLEMS = 20
 _BATCH = 1 << 16
 SessionArgument = Annotated[
@@ -57,7 +59,10 @@ def list_traces(
     everything: AllOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """List sessions, the last written first: how many calls of which tools, and how many failed."""
+    """List sessions, the last written first.
+
+    How long, how many calls of which tools, how many failed, and in which folder.
+    """
     shown = listings.most(_USUAL if limit is None and not everything else limit, everything=everything)
     files, hidden = use_case.everywhere()
     rows: list[Overview] = []
@@ -84,7 +89,7 @@ def list_traces(
 
 def _row(row: Overview, now: datetime) -> Sequence[object]:
     lasted = (row.last_ms - row.first_ms) / 1000 if row.first_ms is not None and row.last_ms else None
-    tools = [f"{name} {number}" for name, number in islice(row.tools.items(), _MOST_TOOLS)]
+    tools = [f"{_brief(name)} {number}" for name, number in islice(row.tools.items(), _MOST_TOOLS)]
     return [
         row.session[:SHOWN_OF_ID],
         day_and_time(row.last_ms / 1000, now) if row.last_ms else "unknown",
@@ -92,8 +97,13 @@ def _row(row: Overview, now: datetime) -> Sequence[object]:
         row.calls,
         row.errors,
         ", ".join(tools),
-        row.project,
+        PurePath(row.project).name,
     ]
+
+
+def _brief(tool: str) -> str:
+    """Return a tool's name without the server that has it: ``mcp__server__tool``."""
+    return clipped(tool.rpartition("__")[2] or tool, _TOOL_CHARS)
 
 
 @traces.command("show")
@@ -114,7 +124,7 @@ def show_trace(
     rows = [call for call in found if call.outcome == "error"] if errors else found
     shown = listings.most(limit, everything=everything, as_json=as_json)
     some = listings.first(rows, shown)
-    columns = ["time", "tool", "took", "", "what"]
+    columns = ["time", "tool", "took", "outcome", "what"]
     output.data(
         some,
         lambda: table(columns, [_call(call) for call in some], empty="no tool was called"),
@@ -128,7 +138,7 @@ def _call(call: Call) -> Sequence[object]:
     moment = "" if call.at_ms is None else f"{local(datetime.fromtimestamp(call.at_ms / 1000, UTC)):%H:%M:%S}"
     took = "" if call.ms is None else f"{call.ms / 1000:,.1f} s"
     what = f"{call.about}: {call.error}" if call.error else call.about
-    return [moment, call.tool or "?", took, "" if call.outcome == "ok" else call.outcome, what]
+    return [moment, _brief(call.tool or "?"), took, call.outcome, what]
 
 
 @traces.command("export")

@@ -23,6 +23,7 @@ _MOST_HELD = 2_000_000
 _ENTRY = 300
 _LONGEST_NAMED = 400
 _SHORT_KEY = 12
+_PRIVATE = "<private"
 _KNOWN = f"[redacted:{KIND}]"
 _HARMLESS = re.compile(
     r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z|[a-z_-]{0,16}"
@@ -68,7 +69,7 @@ class Cleaner:
         if isinstance(value, dict):
             return self._mapping(value, depth)
         if isinstance(value, list):
-            return [self.value(item, name, depth=depth + 1) for item in value]
+            return [self.value(item, name, depth=depth + 1) for item in _private_on(value)]
         return value if _fits(value) else str(value)
 
     def _mapping(self, value: dict[str, Any], depth: int) -> dict[str, Any]:
@@ -111,6 +112,27 @@ class Cleaner:
             return clean, result.found, result.kinds
         number = masked.count(_KNOWN) - clean.count(_KNOWN)
         return masked, result.found + number, (*result.kinds, KIND)
+
+
+def _private_on(blocks: list[Any]) -> list[Any]:
+    """Return `blocks`, in which a private part that one text begins goes on in those behind it."""
+    if not any(_PRIVATE in _text_of(block).lower() for block in blocks):
+        return blocks
+    found, is_open = [], False
+    for block in blocks:
+        text = _text_of(block)
+        if text:
+            text = f"{_PRIVATE}>{text}" if is_open else text
+            # What stands behind a part that is still open vanishes with it.
+            is_open = not redact(f"{text}\n.").text.endswith("\n.")
+            block = {**block, "text": text}
+        found.append(block)
+    return found
+
+
+def _text_of(block: Any) -> str:
+    text = block.get("text") if isinstance(block, dict) else None
+    return text if isinstance(text, str) else ""
 
 
 @lru_cache(maxsize=4096)

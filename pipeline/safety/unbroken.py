@@ -15,9 +15,10 @@ from pipeline.safety.invisible import is_hidden
 from pipeline.safety.late import late
 from pipeline.safety.rule import MIXED
 
-_COLOUR = (
+COLOUR = (
     r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)|(?:\\x1b|\\u001b|\\033|\\e)\[[0-9;]*m"
 )
+"""What programs send to a terminal beside text, as it is or as it stands in a program."""
 _MARKUP = (
     r"<wbr\s?/?>|&(?:shy|ZeroWidthSpace|zwnj|zwj|#173|#8203|#8204|#8205|#x200[b-d]);|"
     r"\\u(?:200[b-f]|00ad|2060|feff)"
@@ -30,7 +31,7 @@ _JOINED = (
     r"(?P=q)(?=[\w+/=.~!?@#$%^&*-])"
 )
 _SOFT = r"(?<=[\w+/-])=\r?\n(?=[\w+/=-])(?![A-Za-z_][\w.-]*\s?[:=])"
-_ESCAPED = late("|".join((_COLOUR, _MARKUP, _CONTINUED, _SOFT)))
+_ESCAPED = late("|".join((COLOUR, _MARKUP, _CONTINUED, _SOFT)))
 _STRINGS = late(_JOINED)
 _LISTED = late(r"(?P<q>[\"'])(?<=[\w+/=-][\"']),[ \t]*(?P=q)(?=[\w+/=-])")
 """What joins two strings that a call puts together: ``"".join(["…", "…"])``."""

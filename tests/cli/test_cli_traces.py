@@ -37,10 +37,11 @@ def transcript(desk, session) -> Path:
 def test_sessions_are_listed_the_last_written_first(desk):
     lines = desk.here("traces").out.splitlines()
     assert [line.split()[0] for line in lines] == ["session", OLD[:8], TWO[:8], ONE[:8]]
-    assert [part.strip() for part in lines[3].split("  ")[-2:]] == ["Bash 4, Read 1", "/home/dev/shop"]
+    assert [part.strip() for part in lines[3].split("  ")[-2:]] == ["Bash 4, Read 1", "shop"]
     rows = {row["session"]: row for row in desk.here("traces", "list", "--json").json}
     mine = rows[ONE]
     assert (mine["events"], mine["calls"], mine["errors"]) == (13, 5, 2)
+    assert mine["project"] == "/home/dev/shop"
     assert (mine["branch"], mine["tools"]) == ("main", {"Bash": 4, "Read": 1})
     assert mine["first_ms"] == 1777073400000 and mine["last_ms"] == 1777075265000
 
@@ -59,15 +60,27 @@ def test_a_session_is_shown_call_by_call(desk):
     lines = [line.split("  ") for line in desk.here("traces", "show", ONE[:6]).out.splitlines()]
     shown = [[part.strip() for part in line if part.strip()] for line in lines]
     assert shown[:5] == [
-        ["time", "tool", "took", "what"],
-        ["23:59:05", "Bash", "1.5 s", "ls -la"],
+        ["time", "tool", "took", "outcome", "what"],
+        ["23:59:05", "Bash", "1.5 s", "ok", "ls -la"],
         ["00:00:10", "Bash", "1.7 s", "error", "make test: Permission denied, try again"],
-        ["00:00:10", "Read", "1.7 s", "/home/dev/shop/a.py"],
-        ["00:00:00", "Bash"],
+        ["00:00:10", "Read", "1.7 s", "ok", "a.py"],
+        ["00:00:00", "Bash", "ok"],
     ]
     assert shown[5][:3] == ["23:30:00", "Bash", "open"] and shown[5][3].startswith("cd shop make xxx")
+    assert desk.here("traces", "show", ONE, "--json").json[2]["path"] == "/home/dev/shop/a.py"
     failed = desk.here("traces", "show", ONE, "--errors", "--json").json
     assert [(call["tool"], call["error"]) for call in failed] == [("Bash", "Permission denied, try again")]
+
+
+def test_what_is_for_terminals_and_servers_is_left_out_of_a_row(desk):
+    call = assistant([tool_use("mcp__issues__find", {"query": "open"}, "t1")])
+    failed = user([result("t1", "\x1b[31mno\x1b[0m such\nserver", is_error=True)])
+    lines = [
+        stamped(TWO, f"2026-05-01T08:00:0{at}Z", f"u{at}", each) for at, each in enumerate((call, failed))
+    ]
+    file = write_lines(desk.project / "mcp.jsonl", lines)
+    (row,) = desk.here("traces", "show", file).out.splitlines()[1:]
+    assert row.split() == ["08:00:00", "find", "1.0", "s", "error", "open:", "no", "such", "server"]
 
 
 def test_a_beginning_that_several_have_is_refused(desk):

@@ -56,6 +56,15 @@ def test_what_is_told_once_is_known_wherever_it_stands_later():
     assert (cleaner.found, cleaner.kinds) == (1, {"known"})
 
 
+def test_what_is_private_may_go_on_in_the_next_block():
+    def blocks(*texts):
+        return [{"type": "text", "text": text} for text in texts]
+
+    shown = Cleaner().value([*blocks("a <private>b", "c", "d</private> e", "f"), {"type": "image"}])
+    assert shown == [*blocks("a ", "", " e", "f"), {"type": "image"}]
+    assert Cleaner().value(blocks("a <private>b</private> c", "d")) == blocks("a  c", "d")
+
+
 def test_names_that_are_secrets_keep_their_values():
     other = TOKEN[:-1] + "9"
     clean = Cleaner().value({TOKEN: 1, other: 2})

@@ -9,9 +9,12 @@ from typing import Any
 from pipeline.formats.keisei.events import Event, Problem, Trace
 from pipeline.hooklib.plain import one_line
 from pipeline.record import changing, field
+from pipeline.safety.late import late
 from pipeline.safety.structured import Cleaner, json_text
+from pipeline.safety.unbroken import COLOUR
 
 _LINE_CHARS = 200
+_COLOURS = late(COLOUR)
 _MOST_READ = 4_000
 """Characters of a text of which a line is shown; what is further on can't be in it."""
 _TELLING = ("command", "pattern", "query", "url", "skill", "subagent_type", "description", "prompt")
@@ -46,7 +49,9 @@ class Call:
     tool_use_id: str
     at_ms: int | None
     about: str
-    """The path or the command, on one line, without secrets."""
+    """The path or the command, on one line, without secrets; a path below the session's folder without it."""
+    path: str = ""
+    """The file or folder that the tool worked on, whole, without secrets."""
     outcome: str = "open"
     """``ok``, ``error``, or ``open`` where no result is in the trace."""
     error: str = ""
@@ -86,6 +91,7 @@ def calls(events: Iterable[Event], cleaner: Cleaner) -> Iterator[Call]:
             cleaner.learn(event.typed)
         if event.role == "tool_use":
             call = Call(event.line, event.tool, event.tool_use_id, event.at_ms, _about(event, cleaner))
+            call.path = cleaner.text(event.path)
             if call.tool_use_id:
                 waiting[call.tool_use_id] = call
             else:
@@ -116,7 +122,7 @@ def _answered(call: Call, event: Event, cleaner: Cleaner) -> Call:
 def _about(event: Event, cleaner: Cleaner) -> str:
     given: dict[str, Any] = event.given
     if event.path:
-        return _shown(event.path, cleaner)
+        return _shown(event.path.removeprefix(f"{event.cwd}/"), cleaner)
     for name in _TELLING:
         value = given.get(name)
         if isinstance(value, str) and value.strip():
@@ -125,4 +131,6 @@ def _about(event: Event, cleaner: Cleaner) -> str:
 
 
 def _shown(text: str, cleaner: Cleaner) -> str:
+    if "\x1b" in text:
+        text = _COLOURS.sub("", text)
     return one_line(cleaner.text(text[:_MOST_READ]), _LINE_CHARS)
