@@ -106,7 +106,7 @@ def _export(megabytes: int, *, full: bool = False) -> Group:
         f"export {megabytes} MB",
         f"an annotated trace of {megabytes} MB, without its secrets",
         "orjson.loads of its lines",
-        Target(OWN, cpu=130),
+        Target(OWN, cpu=150),
         how=IN_PROCESS,
         full=full,
     )

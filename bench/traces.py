@@ -17,7 +17,7 @@ from pipeline.app.traces import Exported, Redaction, export
 
 def _export(path: Path) -> None:
     with Path(os.devnull).open("wb") as out:
-        for made in export([path], annotated=True, write=out.write, redaction=Redaction()):
+        for made in export([path], known=None, annotated=True, write=out.write, redaction=Redaction()):
             if not isinstance(made, Exported) or not made.lines or made.problems:
                 raise RuntimeError(f"the trace was not exported: {made}")
 

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import deepcopy
 from pathlib import Path
 
 from pipeline.app import conversations
+from pipeline.app.application import App
 from pipeline.core import paths
 from pipeline.core.atomic import ensure_dir, install, mode_for, write_temp
 from pipeline.core.errors import InputError, UnreadableError, cause
+from pipeline.core.home import Home
 from pipeline.formats.keisei.events import Problem, Trace
 from pipeline.formats.keisei.export import Tally, lines
 from pipeline.formats.keisei.overview import Call, Overview, calls, overview
+from pipeline.ledger import secrets
 from pipeline.record import changing, field
+from pipeline.safety.recognised import Recognised
 from pipeline.safety.structured import Cleaner
 from pipeline.transcript import survey
 
-_COMPARED = 1 << 20
+_REDACTED = re.compile(rb"\[redacted:[a-z-]+\]")
 _LEAST_PREFIX = 4
 _FORCE = "Give another --to, or --force to replace it."
 
@@ -94,16 +100,25 @@ def listed(files: Iterable[Path]) -> Iterator[Overview | InputError]:
             yield _as_input(error, path)
 
 
-def shown(path: Path) -> tuple[list[Call], list[Problem]]:
+def secrets_known(app: App) -> Recognised | None:
+    """Return the secrets that were recognised in this home, None where there is no ledger yet."""
+    if not Home(app.home).ledger.exists():
+        return None
+    with app.ledger(to_look=True) as ledger:
+        return secrets.recognised(ledger)
+
+
+def shown(path: Path, known: Recognised | None) -> tuple[list[Call], list[Problem]]:
     """Return the calls of tools in the trace `path` in its order, and the lines that hold no record."""
     trace = Trace(path, quiet=True)
-    found = sorted(calls(trace.events, Cleaner()), key=lambda call: call.line)
+    found = sorted(calls(trace.events, Cleaner(known)), key=lambda call: call.line)
     return found, trace.problems
 
 
 def export(
     files: Sequence[Path],
     *,
+    known: Recognised | None,
     annotated: bool = False,
     strict: bool = False,
     to: Path | None = None,
@@ -114,14 +129,16 @@ def export(
     """Write each trace as compact JSONL, to the folder `to` or through `write`; yield what became of each.
 
     Of each trace the lines come one after another, so memory does not grow with it. A file in `to` is
-    replaced only where the new one begins with all that is in it, or with `force`. `redaction` is filled.
+    replaced only where the new one begins with all that is in it, but for secrets that are known only since,
+    or with `force`. `known` are secrets to take out wherever they stand; `redaction` is filled.
     """
     if to is not None:
         _refuse_projects(to)
-    cleaner = Cleaner()
     written: set[str] = set()
     for path in files:
         made, tally = Exported(path.stem, str(path)), Tally()
+        # What one trace tells stays with it, so that it gives the same lines alone and among others.
+        cleaner = Cleaner(deepcopy(known))
         try:
             trace = Trace(path, quiet=True)
             rows = lines(trace.events, cleaner, annotated=annotated, strict=strict, tally=tally)
@@ -138,7 +155,8 @@ def export(
             continue
         made.lines, made.calls, made.errors = tally.lines, tally.calls, tally.errors
         made.problems = trace.problems
-        redaction.found, redaction.kinds = cleaner.found, tuple(sorted(cleaner.kinds))
+        redaction.found += cleaner.found
+        redaction.kinds = tuple(sorted({*redaction.kinds, *cleaner.kinds}))
         yield made
 
 
@@ -183,8 +201,27 @@ def _outcome(target: Path, temp: Path, *, force: bool) -> str:
         return "new"
     if not target.is_file():
         return "left"
+    same = True
     with target.open("rb") as old, temp.open("rb") as new:
-        while chunk := old.read(_COMPARED):
-            if new.read(len(chunk)) != chunk:
+        for line in old:
+            mine = new.readline()
+            same = same and mine == line
+            if not _goes_on(line, mine):
                 return "replaced" if force else "left"
-        return "grown" if new.read(1) else "same"
+        return "grown" if new.read(1) or not same else "same"
+
+
+def _goes_on(line: bytes, mine: bytes) -> bool:
+    """Say whether `mine` is `line`, or that without secrets that nobody knew when it was written."""
+    if mine == line:
+        return True
+    first, *rest = _REDACTED.split(mine)
+    if not rest or not line.startswith(first) or not line.endswith(rest[-1]):
+        return False
+    at = len(first)
+    for part in rest:
+        at = line.find(part, at)
+        if at < 0:
+            return False
+        at += len(part)
+    return True

@@ -110,7 +110,7 @@ def show_trace(
     """
     path = use_case.find(session)
     with progress("reading"):
-        found, problems = use_case.shown(path)
+        found, problems = use_case.shown(path, use_case.secrets_known(App()))
     rows = [call for call in found if call.outcome == "error"] if errors else found
     shown = listings.most(limit, everything=everything, as_json=as_json)
     some = listings.first(rows, shown)
@@ -161,6 +161,7 @@ def export_traces(
     redaction, out = Redaction(), _Batches()
     made = use_case.export(
         files,
+        known=use_case.secrets_known(App()),
         annotated=annotated,
         strict=strict,
         to=to and to.expanduser(),

@@ -7,10 +7,12 @@ alone. `redaction.redact` stays the one judge of texts.
 from __future__ import annotations
 
 import json
+import os
 import re
 from functools import lru_cache
 from typing import Any
 
+from pipeline.safety.recognised import KIND, Recognised
 from pipeline.safety.redaction import redact
 from pipeline.safety.secret_rules import FAR_KEY_HINTS, KEY_HINTS
 
@@ -21,6 +23,8 @@ _MOST_HELD = 2_000_000
 _ENTRY = 300
 _LONGEST_NAMED = 400
 _SHORT_KEY = 12
+_PRIVATE = "<private"
+_KNOWN = f"[redacted:{KIND}]"
 _HARMLESS = re.compile(
     r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z|[a-z_-]{0,16}"
 )
@@ -29,14 +33,24 @@ _LEAST_INTEGER, _MOST_INTEGER = -(2**63), 2**64 - 1
 
 
 class Cleaner:
-    """Takes secrets out of one value after another; what was seen shortly before is not looked at again."""
+    """Takes secrets out of one value after another; what was seen shortly before is not looked at again.
 
-    def __init__(self) -> None:
+    `known` are values that were recognised before, wherever they stand; it is added to by `learn`.
+    """
+
+    def __init__(self, known: Recognised | None = None) -> None:
+        self._known = known if known is not None else Recognised(os.urandom(32))
         self.found = 0
         """How many secrets were taken out."""
         self.kinds: set[str] = set()
         self._seen: dict[str, tuple[str, int, tuple[str, ...]]] = {}
         self._held = 0
+
+    def learn(self, words: str) -> None:
+        """Take the secrets that somebody tells in `words` out of all that follows."""
+        for value in redact(words).values:
+            if self._known.learn(value):
+                self._seen, self._held = {}, 0
 
     def text(self, text: str) -> str:
         """Return `text` without its secrets."""
@@ -55,7 +69,7 @@ class Cleaner:
         if isinstance(value, dict):
             return self._mapping(value, depth)
         if isinstance(value, list):
-            return [self.value(item, name, depth=depth + 1) for item in value]
+            return [self.value(item, name, depth=depth + 1) for item in _private_on(value)]
         return value if _fits(value) else str(value)
 
     def _mapping(self, value: dict[str, Any], depth: int) -> dict[str, Any]:
@@ -81,8 +95,7 @@ class Cleaner:
     def _looked_up(self, text: str) -> str:
         seen = self._seen.get(text)
         if seen is None:
-            result = redact(text)
-            seen = (result.text if result.found else text), result.found, result.kinds
+            seen = self._redacted(text)
             if self._held > _MOST_HELD:
                 self._seen, self._held = {}, 0
             self._seen[text] = seen
@@ -90,6 +103,36 @@ class Cleaner:
         self.found += seen[1]
         self.kinds.update(seen[2])
         return seen[0]
+
+    def _redacted(self, text: str) -> tuple[str, int, tuple[str, ...]]:
+        result = redact(text)
+        clean = result.text if result.found else text
+        masked = self._known.mask(clean)
+        if masked == clean:
+            return clean, result.found, result.kinds
+        number = masked.count(_KNOWN) - clean.count(_KNOWN)
+        return masked, result.found + number, (*result.kinds, KIND)
+
+
+def _private_on(blocks: list[Any]) -> list[Any]:
+    """Return `blocks`, in which a private part that one text begins goes on in those behind it."""
+    if not any(_PRIVATE in _text_of(block).lower() for block in blocks):
+        return blocks
+    found, is_open = [], False
+    for block in blocks:
+        text = _text_of(block)
+        if text:
+            text = f"{_PRIVATE}>{text}" if is_open else text
+            # What stands behind a part that is still open vanishes with it.
+            is_open = not redact(f"{text}\n.").text.endswith("\n.")
+            block = {**block, "text": text}
+        found.append(block)
+    return found
+
+
+def _text_of(block: Any) -> str:
+    text = block.get("text") if isinstance(block, dict) else None
+    return text if isinstance(text, str) else ""
 
 
 @lru_cache(maxsize=4096)

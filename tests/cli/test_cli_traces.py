@@ -146,6 +146,26 @@ def test_secrets_are_taken_out_and_it_says_so(desk):
     assert SECRET not in shown.out and shown.out.count("[redacted:password]") == 2
 
 
+def test_what_a_person_tells_is_taken_out_of_all_that_follows(desk, tmp_path):
+    value = "Zk4-plum-Tiger9"
+    bare = [user([result("toolu_1", f"connected with {value} at once")]), user("Go on.")]
+    lines = [stamped(TWO, f"2026-05-01T08:00:0{at}Z", f"u{at}", each) for at, each in enumerate(bare)]
+    file, to = write_lines(desk.project / "bare.jsonl", lines), tmp_path / "traces"
+    export = ["traces", "export", file, "--to", to, "--json"]
+    assert value in desk.here("traces", "export", file).out
+    assert desk.here(*export).json[0]["outcome"] == "new"
+    # It is told in another session, which the ledger reads; then it is known in this one, too.
+    told = stamped(ONE, "2026-05-01T07:00:00Z", "x1", user(f"The database password is {value}."))
+    after = stamped(ONE, "2026-05-01T07:00:05Z", "x2", user([result("toolu_1", f"with {value}")]))
+    alone = desk.here("traces", "export", write_lines(desk.project / "told.jsonl", [told, after]))
+    assert value not in alone.out and "[redacted:known]" in alone.out and "2 secrets" in alone.err
+    desk.here("ingest", "--file", desk.project / "told.jsonl")
+    assert value not in desk.here("traces", "export", file).out
+    assert desk.here(*export).json[0]["outcome"] == "grown"
+    assert value not in (to / "bare.jsonl").read_text("utf-8")
+    assert desk.here(*export).json[0]["outcome"] == "same"
+
+
 def test_what_can_not_be_read_is_named_and_the_rest_comes(desk):
     lines = [encode(line) for line in traces.two()]
     file = desk.project / "hostile.jsonl"

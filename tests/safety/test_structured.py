@@ -48,6 +48,23 @@ def test_a_secret_told_twice_is_counted_twice_and_looked_for_once():
     assert (cleaner.found, cleaner.kinds) == (2, {"token"})
 
 
+def test_what_is_told_once_is_known_wherever_it_stands_later():
+    cleaner = Cleaner()
+    assert cleaner.text(f"with {SECRET}") == f"with {SECRET}"
+    cleaner.learn(f"The password is {SECRET}")
+    assert cleaner.text(f"with {SECRET}") == "with [redacted:known]"
+    assert (cleaner.found, cleaner.kinds) == (1, {"known"})
+
+
+def test_what_is_private_may_go_on_in_the_next_block():
+    def blocks(*texts):
+        return [{"type": "text", "text": text} for text in texts]
+
+    shown = Cleaner().value([*blocks("a <private>b", "c", "d</private> e", "f"), {"type": "image"}])
+    assert shown == [*blocks("a ", "", " e", "f"), {"type": "image"}]
+    assert Cleaner().value(blocks("a <private>b</private> c", "d")) == blocks("a  c", "d")
+
+
 def test_names_that_are_secrets_keep_their_values():
     other = TOKEN[:-1] + "9"
     clean = Cleaner().value({TOKEN: 1, other: 2})

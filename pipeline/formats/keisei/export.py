@@ -49,6 +49,8 @@ def lines(
             continue
         if not annotated and event.number:
             continue
+        if event.typed:
+            cleaner.learn(event.typed)
         found = classify(event, strict=strict)
         _count(counted, event, found)
         yield _encoded(cleaner.value(_annotated(event, found) if annotated else event.record))

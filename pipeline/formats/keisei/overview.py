@@ -82,6 +82,8 @@ def calls(events: Iterable[Event], cleaner: Cleaner) -> Iterator[Call]:
     """Yield each call of a tool with its result, as results come; those without one at the end."""
     waiting: dict[str, Call] = {}
     for event in events:
+        if event.typed:
+            cleaner.learn(event.typed)
         if event.role == "tool_use":
             call = Call(event.line, event.tool, event.tool_use_id, event.at_ms, _about(event, cleaner))
             if call.tool_use_id:
