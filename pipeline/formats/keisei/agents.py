@@ -14,6 +14,7 @@ from pipeline.core.clock import parse_time
 from pipeline.hooklib.plain import one_line
 from pipeline.record import changing, record
 from pipeline.safety.late import late
+from pipeline.safety.recognised import Recognised
 from pipeline.safety.structured import Cleaner
 from pipeline.transcript import lines
 from pipeline.transcript.files import unreadable
@@ -59,14 +60,14 @@ class Agent:
     tool_use_id: str
 
 
-def agents(transcripts: Iterable[Path]) -> Iterator[Agent]:
+def agents(transcripts: Iterable[Path], known: Recognised | None = None) -> Iterator[Agent]:
     """Yield the sub-agents of each transcript in the order in which they were started, each once.
 
-    Secrets are taken out of what they were for. Of a fork, which has its parent's lines too, only what is new
-    counts. A file that is gone is passed over.
+    Secrets are taken out of what they were for, those that are `known` and others. Of a fork, which has its
+    parent's lines too, only what is new counts. A file that is gone is passed over.
     """
     seen: set[str] = set()
-    clean = Cleaner().text
+    clean = Cleaner(known).text
     for transcript in transcripts:
         for agent in _of(transcript):
             if agent.tool_use_id not in seen:
