@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from pipeline import transcript
+from pipeline.app import traces
 from pipeline.app.application import App
 from pipeline.core import paths
 from pipeline.core.errors import InputError, UnreadableError
@@ -38,7 +39,7 @@ def update(app: App, folder: Path, *, dry_run: bool = False) -> Brought:
         known = session_times.session_times(ledger)
         over = sessions.over(known, now=app.clock.now().timestamp(), silent_seconds=silent)
         marked = list(claims.claimed(session_times.spoken_with(ledger, claims.MARKS)))
-    found = list(sub_agents(transcripts()))
+    found = list(sub_agents(app, transcripts()))
     add = _count if dry_run else _add
     return Brought(
         folder,
@@ -77,8 +78,8 @@ def transcripts(folder: Path | None = None) -> Iterator[Path]:
             yield found
 
 
-def sub_agents(found: Iterable[Path], *, session: str = "") -> Iterator[Agent]:
+def sub_agents(app: App, found: Iterable[Path], *, session: str = "") -> Iterator[Agent]:
     """Yield the sub-agents of the transcripts, or those of the sessions whose id begins with `session`."""
-    for agent in agents.agents(found):
+    for agent in agents.agents(found, traces.secrets_known(app)):
         if agent.session_id.startswith(session):
             yield agent

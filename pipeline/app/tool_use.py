@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pipeline.app import traces
+from pipeline.app.application import App
 from pipeline.app.journals import transcripts
 from pipeline.core.errors import InputError
 from pipeline.formats.keisei.coaccess import Pair, coaccess
@@ -19,6 +20,7 @@ class Source:
 
     def __init__(self, folder: Path | None = None, *, newest: int | None = None) -> None:
         self.skipped: list[InputError] = []
+        self.secrets = traces.secrets_known(App())
         if folder is None:
             files, hidden = traces.everywhere()
             self.skipped += hidden
@@ -56,7 +58,7 @@ def similar_sessions(source: Source, session: str, text: str, *, most: int) -> t
 
     `session` is an id or the beginning of one, or a file.
     """
-    held = Sessions()
+    held = Sessions(source.secrets)
     if text:
         held.add(source.events())
         return "", held.like_text(text, most=most)
@@ -86,12 +88,12 @@ def _session_of(path: Path, asked: str) -> str:
     raise InputError("nothing was said or done in it", file=str(path), fix=f"{asked} has nothing to compare.")
 
 
-def used_together(events: Iterable[Event], *, file: str, times: int) -> list[Pair]:
+def used_together(source: Source, *, session: str, file: str, times: int) -> list[Pair]:
     """Return the files that were used together, without secrets in their names."""
-    clean = Cleaner().text
+    clean = Cleaner(source.secrets).text
     return [
         Pair(clean(pair.file_a), clean(pair.file_b), pair.count, pair.sessions)
-        for pair in coaccess(events, file=file, times=times)
+        for pair in coaccess(source.events(session), file=file, times=times)
     ]
 
 

@@ -196,7 +196,7 @@ def coaccess(
     """
     source = use_case.Source(folder, newest=newest)
     with progress("reading"):
-        found = use_case.used_together(source.events(session), file=file, times=times)
+        found = use_case.used_together(source, session=session, file=file, times=times)
     shown = listings.most(limit, as_json=as_json)
     pairs = listings.first(found, shown)
     columns = ("file", "with", "times", "sessions", "in")

@@ -80,6 +80,19 @@ def test_similar_takes_the_beginning_of_an_id_a_file_or_words(used, tmp_path):
     )
 
 
+def test_what_is_known_as_a_secret_is_in_no_answer(used):
+    projects = used.project.parent / ".claude/projects/shop"
+    for number in (7, 8):
+        talk = Transcript(f"{number}e551011-0000-4000-8000-000000000000", cwd="/home/dev/shop")
+        talk.user("Connect with Zk4-plum-Tiger9 to the database")
+        talk.write(projects)
+    assert "plum" in used.here("similar", "7e55", "--json").out
+    telling = Transcript("6e551011-0000-4000-8000-000000000000", cwd="/home/dev/shop")
+    telling.user("The database password is Zk4-plum-Tiger9.")
+    used.here("ingest", "--file", str(telling.write(used.project)))
+    assert "plum" not in used.here("similar", "7e55", "--json").out
+
+
 def test_what_is_no_question_is_refused(used):
     assert "Name a session" in used.here("similar", code=2).err
     assert "there is no such file or session" in used.here("similar", "nobody", code=1).err

@@ -91,6 +91,12 @@ def test_the_calls_of_a_sub_agents_own_transcript_are_counted(transcript, place)
     )
 
 
+def test_no_secret_stands_in_what_a_sub_agent_was_for(tmp_path):
+    key = "sk-ant-api03-" + "Ab1" * 31 + "AA"
+    file = write_lines(tmp_path / "s.jsonl", [started("t1", "Explore", f"Try {key}\nnow", 0)])
+    assert [agent.description for agent in agents([file])] == ["Try [redacted:token] now"]
+
+
 def test_a_fork_counts_no_sub_agent_twice(transcript, tmp_path):
     fork = tmp_path / "p" / "s2.jsonl"
     fork.write_bytes(transcript.read_bytes())

@@ -2,6 +2,7 @@
 
 import pytest
 
+from pipeline.formats.keisei import sequences as mining
 from pipeline.formats.keisei.events import events
 from pipeline.formats.keisei.sequences import MOST_EVIDENCE, repeated_sequences
 from pipeline.formats.keisei.steps import steps
@@ -155,6 +156,15 @@ def test_of_many_occurrences_some_are_named_and_all_counted(tmp_path):
     talk = session(1, *(["make test", "git push", "[again]"] * (MOST_EVIDENCE + 5)))
     (item,) = sequences(tmp_path, talk)
     assert item.times == MOST_EVIDENCE + 5 and len(item.occurrences) == MOST_EVIDENCE
+
+
+def test_no_more_steps_are_held_than_there_may_be(tmp_path, monkeypatch):
+    monkeypatch.setattr(mining, "MOST_STEPS", 7)
+    talks = [session(n, *RELEASE) for n in (1, 2, 3, 4)]
+    reading = all_events(tmp_path, talks)
+    # Two sessions and what stands between them; the last one is not read any more.
+    assert [item.times for item in repeated_sequences(reading)] == [2]
+    assert talks[3].session_id in {event.session for event in reading}
 
 
 def test_two_runs_give_the_same(tmp_path):

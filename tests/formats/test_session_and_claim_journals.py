@@ -126,6 +126,11 @@ def test_a_claim_by_hand_names_a_tier(desk):
     assert desk.here("journal", "claims", "--json").json[-1]["value"] == "3 s a call"
 
 
+def test_a_claim_holds_no_secret():
+    key = "sk-ant-api03-" + "Ab1" * 31 + "AA"
+    assert "Ab1" not in str(claims.claim_line(f"{key} took 3 s", "REAL", key, BEGAN))
+
+
 def test_no_session_is_known_before_anything_was_read(tmp_path):
     with open_ledger(tmp_path / "ledger.sqlite") as ledger:
         assert session_times.session_times(ledger) == []

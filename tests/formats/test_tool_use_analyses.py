@@ -1,5 +1,9 @@
 """Patterns of classes, files used together, sessions like one, errors: on traces whose values are counted."""
 
+import json
+import os
+from pathlib import Path
+
 import pytest
 
 from pipeline.formats.keisei import coaccess as pairs
@@ -12,6 +16,7 @@ from pipeline.formats.keisei.similar import Sessions
 from tests.support import traces
 from tests.support.transcripts import Transcript
 
+REAL = Path(os.environ.get("REVERIE_SHARED") or Path(__file__).parents[3] / "shared") / "data" / "transcripts"
 IDS = [f"5e551011-0000-4000-8000-{n:012}" for n in range(6)]
 
 
@@ -139,6 +144,34 @@ def test_what_a_person_refused_is_told_apart(tmp_path):
     talk.tool("Bash", {"command": "ls"}, "no such file", is_error=True)
     (item,) = errors_per_session(of(tmp_path, talk))
     assert (item.calls, item.errors, item.refused) == (2, 2, 1)
+
+
+def test_failures_of_real_transcripts_are_those_that_stand_in_them():
+    if not REAL.is_dir():
+        pytest.skip(f"no real transcripts at {REAL}")
+    for path in sorted(REAL.glob("cli/*.jsonl")):
+        calls = errors = 0
+        for record in plainly_read(path.read_text("utf-8")):
+            message = record.get("message")
+            content = message.get("content") if isinstance(message, dict) else None
+            blocks = content if isinstance(content, list) else []
+            calls += sum(block["type"] == "tool_use" for block in blocks)
+            errors += sum(block["type"] == "tool_result" and bool(block.get("is_error")) for block in blocks)
+        (found,) = errors_per_session(events(path, quiet=True))
+        assert (found.calls, found.errors) == (calls, errors), path
+
+
+def plainly_read(text):
+    """Yield the records of a transcript without our reader; some lines hold two, some are spoilt."""
+    decoder = json.JSONDecoder()
+    for line in filter(str.strip, text.split("\n")):
+        at = 0
+        while at < len(line):
+            try:
+                record, at = decoder.raw_decode(line, at)
+            except ValueError:
+                break
+            yield record
 
 
 # -- sessions like one

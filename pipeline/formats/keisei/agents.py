@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.core.clock import parse_time
+from pipeline.hooklib.plain import one_line
 from pipeline.record import changing, record
 from pipeline.safety.late import late
+from pipeline.safety.recognised import Recognised
+from pipeline.safety.structured import Cleaner
 from pipeline.transcript import lines
 from pipeline.transcript.files import unreadable
 
@@ -22,6 +25,7 @@ _NOTIFICATION = b"<task-notification>"
 _NOTED = late(r"<(task-id|status|total_tokens|tool_uses|duration_ms)>\s*([^<>]{1,200}?)\s*</\1>")
 _BLOCK = late(r"<task-notification>(.*?)</task-notification>")
 _MOST_OF_WORDS = 200
+_MOST_LOOKED_AT = 4_000
 
 
 @record
@@ -56,16 +60,20 @@ class Agent:
     tool_use_id: str
 
 
-def agents(transcripts: Iterable[Path]) -> Iterator[Agent]:
+def agents(transcripts: Iterable[Path], known: Recognised | None = None) -> Iterator[Agent]:
     """Yield the sub-agents of each transcript in the order in which they were started, each once.
 
-    Of a fork, which has its parent's lines too, only what is new counts. A file that is gone is passed over.
+    Secrets are taken out of what they were for, those that are `known` and others. Of a fork, which has its
+    parent's lines too, only what is new counts. A file that is gone is passed over.
     """
     seen: set[str] = set()
+    clean = Cleaner(known).text
     for transcript in transcripts:
         for agent in _of(transcript):
             if agent.tool_use_id not in seen:
                 seen.add(agent.tool_use_id)
+                agent.description = one_line(clean(agent.description), _MOST_OF_WORDS)
+                agent.agent_type = clean(agent.agent_type)
                 yield agent
 
 
@@ -127,7 +135,7 @@ def _begun(entry: dict[str, Any], block: dict[str, Any], session: str) -> Agent:
         id=identity,
         session_id=str(entry.get("sessionId") or session),
         agent_type=str(asked.get("subagent_type") or ""),
-        description=" ".join(str(asked.get("description") or "").split())[:_MOST_OF_WORDS],
+        description=str(asked.get("description") or "")[:_MOST_LOOKED_AT],
         branch=str(entry.get("gitBranch") or ""),
         status="running",
         started=_time(entry),

@@ -18,6 +18,7 @@ from pipeline.formats.keisei.tasks import name_of
 from pipeline.ledger.session_times import Spoken
 from pipeline.record import record
 from pipeline.safety.late import late
+from pipeline.safety.redaction import redact
 
 MARKS = tuple(f"[{tier}:" for tier in TIERS)
 BEFORE = 60
@@ -42,12 +43,16 @@ class Claim:
 
 
 def claim_line(value: str, tier: str, pointer: str, epoch: float, session_id: str = "") -> Line:
-    """Return the record of a claim. Raises UsageError for a tier that is none, and for an empty claim."""
+    """Return the record of a claim, without secrets.
+
+    Raises UsageError for a tier that is none, and for an empty claim.
+    """
     if tier not in TIERS:
         raise UsageError(f"{tier!r} is no tier", fix=f"Tiers: {', '.join(TIERS)}.")
     if not value.strip() or not value.isprintable():
         raise UsageError("a claim is one line of text", fix="Give the sentence with the figure.")
-    line = {"kind": "claim", "value": value, "evidence_tier": tier, "pointer": pointer, "ts": stamp(epoch)}
+    clean = {"value": redact(value).text, "evidence_tier": tier, "pointer": redact(pointer).text}
+    line = {"kind": "claim"} | clean | {"ts": stamp(epoch)}
     return line | ({"session_id": session_id} if session_id else {})
 
 

@@ -18,6 +18,7 @@ from pipeline.formats.keisei.steps import ASIDE, FOLDER_TOOLS, shapes
 from pipeline.hooklib.plain import one_line
 from pipeline.record import changing, record
 from pipeline.safety.late import late
+from pipeline.safety.recognised import Recognised
 from pipeline.safety.structured import Cleaner
 
 MOST_FEATURES = 2_000
@@ -82,15 +83,15 @@ class _Packed(NamedTuple):
 
 
 class Sessions:
-    """The sessions among which like ones are looked for; add all events, then ask."""
+    """The sessions among which like ones are looked for; add all events, then ask. `known` are secrets."""
 
-    def __init__(self) -> None:
+    def __init__(self, known: Recognised | None = None) -> None:
         self._numbers: dict[Feature, int] = {}
         self._features: list[Feature] = []
         self._in_sessions: list[int] = []
         self._packed: dict[str, _Packed] = {}
         self._open: _Session | None = None
-        self._cleaner = Cleaner()
+        self._cleaner = Cleaner(known)
 
     def add(self, events: Iterable[Event]) -> None:
         """Take in events; those of a session stand together. One that comes twice counts as it was first."""
