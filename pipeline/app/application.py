@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline import config
 from pipeline.app.graph_names import chosen_folder
+from pipeline.app.to_be_read import to_be_read
 from pipeline.context import known_stores, open_store
 from pipeline.core import clock as clocks
 from pipeline.core import locks, network, paths, zone
@@ -37,7 +38,6 @@ from pipeline.ledger import (
     jobs,
     look_at_ledger,
     open_ledger,
-    runs,
 )
 
 if TYPE_CHECKING:
@@ -303,7 +303,7 @@ class App:
                 ledger, now=self.clock.now(), gap_minutes=limits.conversation_gap_minutes
             )
             offline, found = self.offline, []
-            for item in self._ready(ledger, everything):
+            for item in to_be_read(self, ledger, everything=everything):
                 found.append(estimate(ledger, self.settings, item, offline=offline))
                 each(len(found))
             return found
@@ -317,7 +317,9 @@ class App:
         refused: StoreError | None = None
         with self.ledger() as ledger, self.alone(ledger) as worker:
             conversation_states.recover(ledger, now=self.clock.now())
-            for key in dict.fromkeys(item.source_file for item in self._ready(ledger, everything)):
+            for key in dict.fromkeys(
+                item.source_file for item in to_be_read(self, ledger, everything=everything)
+            ):
                 try:
                     outcomes = worker.read_file(key)
                 except StoreError as error:
@@ -326,23 +328,6 @@ class App:
                     yield key, outcomes
         if refused is not None:
             raise refused
-
-    def _ready(self, ledger: Ledger, everything: bool) -> list[conversations.Conversation]:
-        """Return the conversations to read: those that are ready, and those with a stretch given up."""
-        from pipeline.intake.left_alone import why_left_alone
-        from pipeline.worker import store_for
-
-        given_up = runs.given_up(ledger)
-        ready = [
-            item
-            for item in conversations.list_conversations(ledger)
-            if (item.status == "ready" or any(_is_in(item, run) for run in given_up))
-            and not why_left_alone(ledger, item.source_file, self.settings)
-        ]
-        if everything:
-            return ready
-        here = self.store_path
-        return [c for c in ready if self.store_override or store_for(ledger, c.source_file) == here]
 
     def work(self, *, retry: bool = False) -> Pass:
         """Drain the spool and do every waiting job now.
@@ -443,12 +428,6 @@ def problems_of(snapshot: Snapshot) -> list[str]:
         others = [problem for problem in snapshot.problems if problem.path not in counted]
         return [*snapshot.left_out(), *(problem.in_words() for problem in others[:_PROBLEMS_NAMED])]
     return [problem.in_words() for problem in snapshot.problems]
-
-
-def _is_in(item: conversations.Conversation, run: runs.Run) -> bool:
-    """Whether a run read rows of a conversation."""
-    same = item.source_file == run.key
-    return same and run.from_row <= item.last_row and item.first_row <= run.through_row
 
 
 def _require_provider(llm: str, settings: Settings) -> None:

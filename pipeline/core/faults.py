@@ -44,7 +44,7 @@ POINTS = (
     "recall.after_counts",
     "agent_memory.line_half_written",
     "agent_memory.line_written",
-    "agent_memory.archived",
+    "agent_memory.in_archive",
     "agent_memory.backed_up",
     "agent_memory.before_rename",
     "agent_memory.renamed",

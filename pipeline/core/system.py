@@ -21,6 +21,8 @@ NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 """Refuse a link; Windows has no such flag, and makes links only for who is privileged."""
 NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 """Do not wait for the other end of a pipe; Windows has no pipes among files."""
+APPENDING = os.O_RDWR | os.O_CREAT | os.O_APPEND | NO_LINK | NO_WAIT | OPEN
+"""Flags of a file of lines that is added to, and made at the first."""
 
 # Windows' names for these are CREATE_NEW_PROCESS_GROUP, CREATE_NO_WINDOW, â¦
 _NEW_GROUP = 0x200

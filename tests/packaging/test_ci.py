@@ -122,23 +122,10 @@ def test_what_is_installed_in_ci_is_within_the_bounds() -> None:
             locked[name.lower().replace("_", "-")] = version
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     extras = project["optional-dependencies"]
-<<<<<<< HEAD
     for line in (*project["dependencies"], *(line for group in extras.values() for line in group)):
         found = re.fullmatch(r"([\w-]+)>=([^,]+),<(.+)", line)
         if found is None:
             assert line.startswith("reverie[")
-=======
-    for line in (
-        *project["dependencies"],
-        *extras["mcp"],
-        *extras["plots"],
-        *extras["semantic"],
-        *extras["dev"],
-    ):
-        found = re.fullmatch(r"([\w-]+)>=([^,]+),<(.+)", line)
-        if found is None:
-            assert line == "reverie[mcp,plots,semantic]"
->>>>>>> h18j
             continue
         installed = numbers(locked[found[1]])
         assert numbers(found[2]) <= installed < numbers(found[3]), line

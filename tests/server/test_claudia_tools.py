@@ -58,7 +58,7 @@ def test_other_profiles_keep_their_lists_and_all_has_each_name_once():
     first = {**of_profile(LEAN), **of_profile(COGNITIVE)}
     everything = of_profile("all")
     assert [*everything][: len(first)] == [*first]
-    assert everything == {**of_profile(CLAUDIA), **first}
+    assert everything == {**of_profile(CLAUDIA), **of_profile("agent-memory"), **first}
 
 
 def test_the_server_offers_them(project):

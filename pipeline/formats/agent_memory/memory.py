@@ -268,7 +268,7 @@ class AgentMemory(Folder):
                 continue
             self._drop_archived({record["id"] for record in records})
             writing.append(archive_file(self.root, kind, now), map(schema.require_sound, records))
-            faults.reach("agent_memory.archived")
+            faults.reach("agent_memory.in_archive")
             self.rewrite(self.root / FILES[kind], {record["id"]: None for record in records})
             moved += records
         self.rebuild()
@@ -291,7 +291,7 @@ class AgentMemory(Folder):
             target = self.root / FILES[record["type"]]
             self._make_room(record["type"], 1, len(schema.line_of(record)) + 1)
         writing.append(target, [schema.require_sound(record)])
-        faults.reach("agent_memory.archived")
+        faults.reach("agent_memory.in_archive")
         self.rewrite(file, {ident: None})
         self.rebuild()
 

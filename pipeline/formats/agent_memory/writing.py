@@ -19,8 +19,6 @@ from pipeline.formats.agent_memory.errors import of_system
 from pipeline.formats.agent_memory.layout import BACKUP, FILE_MODE, REJECTED, TEMPORARY
 from pipeline.formats.agent_memory.reading import bytes_of
 
-_APPEND = os.O_RDWR | os.O_CREAT | os.O_APPEND | system.NO_LINK | system.NO_WAIT | system.OPEN
-
 
 def append(file: Path, lines: Iterable[bytes]) -> int:
     """Add lines, each with its break, to the end of `file`, wait until the disk has them, return the bytes.
@@ -34,7 +32,7 @@ def append(file: Path, lines: Iterable[bytes]) -> int:
     try:
         ensure_dir(file.parent)
         is_new = not file.exists()
-        handle = os.open(file, _APPEND, FILE_MODE)
+        handle = os.open(file, system.APPENDING, FILE_MODE)
     except OSError as error:
         raise of_system(error, str(file)) from error
     try:

@@ -30,7 +30,6 @@ TIERS = ("REAL", "FROM-JOURNAL", "ESTIMATE-HTC")
 LONGEST_LINE = 1 << 20
 """Bytes of a line that is read; a longer one is no record of a journal."""
 _OTHERS_SECONDS = 10.0
-_APPEND = os.O_RDWR | os.O_CREAT | os.O_APPEND | system.NO_LINK | system.NO_WAIT | system.OPEN
 
 Line = dict[str, Any]
 
@@ -150,7 +149,7 @@ def writing(file: Path) -> Iterator[Writer]:
         if not held:
             raise LockError("another process writes in it", file=str(file), fix="Try again in a moment.")
         try:
-            handle = os.open(file, _APPEND, 0o600)
+            handle = os.open(file, system.APPENDING, 0o600)
         except OSError as error:
             raise InputError(
                 f"can't be written: {error.strerror or error}",

@@ -1,0 +1,34 @@
+"""Which conversations `process` reads: those that are ready, and those with a stretch that was given up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pipeline.ledger import Ledger, conversations, runs
+
+if TYPE_CHECKING:
+    from pipeline.app.application import App
+
+
+def to_be_read(app: App, ledger: Ledger, *, everything: bool) -> list[conversations.Conversation]:
+    """Return the conversations to read, of every project or of the memories of `app` alone."""
+    from pipeline.intake.left_alone import why_left_alone
+    from pipeline.worker import store_for
+
+    given_up = runs.given_up(ledger)
+    ready = [
+        item
+        for item in conversations.list_conversations(ledger)
+        if (item.status == "ready" or any(_is_in(item, run) for run in given_up))
+        and not why_left_alone(ledger, item.source_file, app.settings)
+    ]
+    if everything:
+        return ready
+    here = app.store_path
+    return [item for item in ready if app.store_override or store_for(ledger, item.source_file) == here]
+
+
+def _is_in(item: conversations.Conversation, run: runs.Run) -> bool:
+    """Whether a run read rows of a conversation."""
+    same = item.source_file == run.key
+    return same and run.from_row <= item.last_row and item.first_row <= run.through_row
