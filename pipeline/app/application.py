@@ -303,7 +303,7 @@ class App:
                 ledger, now=self.clock.now(), gap_minutes=limits.conversation_gap_minutes
             )
             offline, found = self.offline, []
-            for item in to_be_read(self, ledger, everything=everything):
+            for item in self._ready(ledger, everything):
                 found.append(estimate(ledger, self.settings, item, offline=offline))
                 each(len(found))
             return found
@@ -317,9 +317,7 @@ class App:
         refused: StoreError | None = None
         with self.ledger() as ledger, self.alone(ledger) as worker:
             conversation_states.recover(ledger, now=self.clock.now())
-            for key in dict.fromkeys(
-                item.source_file for item in to_be_read(self, ledger, everything=everything)
-            ):
+            for key in dict.fromkeys(item.source_file for item in self._ready(ledger, everything)):
                 try:
                     outcomes = worker.read_file(key)
                 except StoreError as error:
@@ -328,6 +326,10 @@ class App:
                     yield key, outcomes
         if refused is not None:
             raise refused
+
+    def _ready(self, ledger: Ledger, everything: bool) -> list[conversations.Conversation]:
+        store = None if everything else self.store_path
+        return to_be_read(ledger, self.settings, store, named=self.store_override is not None)
 
     def work(self, *, retry: bool = False) -> Pass:
         """Drain the spool and do every waiting job now.

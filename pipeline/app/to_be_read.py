@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from pipeline.config import Settings
 from pipeline.ledger import Ledger, conversations, runs
 
-if TYPE_CHECKING:
-    from pipeline.app.application import App
 
-
-def to_be_read(app: App, ledger: Ledger, *, everything: bool) -> list[conversations.Conversation]:
-    """Return the conversations to read, of every project or of the memories of `app` alone."""
+def to_be_read(
+    ledger: Ledger, settings: Settings, store: Path | None, *, named: bool
+) -> list[conversations.Conversation]:
+    """Return the conversations to read: of every project, or those for `store`; all where it was `named`."""
     from pipeline.intake.left_alone import why_left_alone
     from pipeline.worker import store_for
 
@@ -20,12 +20,9 @@ def to_be_read(app: App, ledger: Ledger, *, everything: bool) -> list[conversati
         item
         for item in conversations.list_conversations(ledger)
         if (item.status == "ready" or any(_is_in(item, run) for run in given_up))
-        and not why_left_alone(ledger, item.source_file, app.settings)
+        and not why_left_alone(ledger, item.source_file, settings)
     ]
-    if everything:
-        return ready
-    here = app.store_path
-    return [item for item in ready if app.store_override or store_for(ledger, item.source_file) == here]
+    return [item for item in ready if store is None or named or store_for(ledger, item.source_file) == store]
 
 
 def _is_in(item: conversations.Conversation, run: runs.Run) -> bool:
