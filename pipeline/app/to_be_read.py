@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pipeline.config import Settings
 from pipeline.ledger import Ledger, conversations, runs
+
+if TYPE_CHECKING:
+    from pipeline.config import Settings
 
 
 def to_be_read(

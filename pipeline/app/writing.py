@@ -22,8 +22,13 @@ from pipeline.core.clock import parse_time
 from pipeline.core.errors import ConflictError, InputError, KeptAsItIsError, UsageError
 from pipeline.core.home import Home
 from pipeline.core.ids import new_id
+<<<<<<< HEAD
 from pipeline.domain.memory import MAX_DESCRIPTION, OF_PROCEDURES, TYPES, Evidence, Memory, Origin
 from pipeline.domain.sentences import folded, sentences
+=======
+from pipeline.domain.memory import MAX_DESCRIPTION, TYPES, Evidence, Memory, Origin
+from pipeline.domain.sentences import folded, lacks, sentences, telling_word
+>>>>>>> h17f
 from pipeline.hooklib.memory_format import PERSONS, PREVIEW
 from pipeline.hooklib.plain import one_line
 from pipeline.revision import Door
@@ -375,11 +380,14 @@ def _require_news(app: App, snapshot: Snapshot, memory: Memory) -> None:
 def _that_says_it(snapshot: Snapshot, memory: Memory) -> Document | None:
     """Return the memory that holds every sentence of `memory`, and all that stands beside it, or None."""
     wanted, beside = {sentence.folded for sentence in sentences(memory.body)}, {*memory.parts_of_work}
+    word = telling_word(wanted)
     for document in snapshot.documents:
-        if document.retired or not beside <= {*document.head.parts_of_work}:
+        if document.retired or (beside and not beside <= {*document.head.parts_of_work}):
             continue
         # Most texts are shorter than what the index holds of them, so that no file need be read.
         whole = len(document.preview) < PREVIEW
+        if lacks(document.preview.encode("utf-8", "replace") if whole else document.raw, word):
+            continue
         text = document.preview if whole else document.memory.body
         if wanted and wanted <= {sentence.folded for sentence in sentences(text)}:
             return document

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -92,6 +92,23 @@ def folded(text: str) -> str:
     for code in codes:
         found = found.replace("\0", code, 1)
     return found[:1].lower() + found[1:]
+
+
+def telling_word(wanted: Iterable[str]) -> bytes:
+    """Return the longest plain word that stands in one of the folded sentences `wanted`, b"" for none.
+
+    The first one of a sentence is none, since its case may differ.
+    """
+    words = (word for text in wanted for word in text.split(" ")[1:] if word.isascii() and word.isalnum())
+    return max(words, key=len, default="").encode()
+
+
+def lacks(text: bytes, word: bytes) -> bool:
+    """Whether no sentence of `text` can have `word` of `telling_word`; to find that out nothing is cut.
+
+    Marks may stand within a word, and letters that are wide are narrow in it: then nobody can say.
+    """
+    return word not in text and text.isascii() and b"**" not in text and b"__" not in text
 
 
 def unlabelled(text: str) -> str:
