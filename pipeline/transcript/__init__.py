@@ -4,8 +4,19 @@ Knows nothing of the ledger or the store: entries go out as `pipeline.domain.spe
 """
 
 from pipeline.transcript.branch import abandoned
-from pipeline.transcript.files import find, scan, survey
+from pipeline.transcript.files import find, scan, survey, survey_of
 from pipeline.transcript.reader import Cursor, Reading, read, skim
 from pipeline.transcript.records import usage_totals
 
-__all__ = ["Cursor", "Reading", "abandoned", "find", "read", "scan", "skim", "survey", "usage_totals"]
+__all__ = [
+    "Cursor",
+    "Reading",
+    "abandoned",
+    "find",
+    "read",
+    "scan",
+    "skim",
+    "survey",
+    "survey_of",
+    "usage_totals",
+]
