@@ -81,8 +81,6 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
         "decay": Entry("graph", "decay", "Compute what memories are worth by now, and which sleep."),
         "embed": Entry("search", "embed", "Make the vectors that [embeddings] asks for."),
         "graphs": Entry("graphs", "graphs", "List memory folders by name, and name more of them."),
-        "export": Entry("cognitive", "export", "Write a store out in the layout of another format."),
-        "import": Entry("cognitive", "import_group", "Take in a store that another format laid out."),
     },
     "Changes and decisions": {
         "inbox": Entry("inbox", "inbox", "Review changes waiting for your decision."),
@@ -95,6 +93,9 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
         "injected": Entry("recall", "injected", "Show what recall put into a session, when and why."),
     },
     "Other programs": {
+        "import": Entry("carrying", "import_memories", "Take in memories of another program."),
+        "export": Entry("carrying", "export", "Write memories in the format of another program."),
+        "sync": Entry("carrying", "sync", "Keep memories here and in another program's format in step."),
         "mcp": Entry("mcp", "mcp", "Serve the memories to an MCP client over stdio."),
     },
     "What happened when": {

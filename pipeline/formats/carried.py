@@ -125,9 +125,7 @@ class Format(Protocol):
         """Return what of `memory` is read again once it was written."""
         ...
 
-    def write(
-        self, path: Path, records: Sequence[Carried], gone: Collection[str], seen: Reading
-    ) -> Written:
+    def write(self, path: Path, records: Sequence[Carried], gone: Collection[str], seen: Reading) -> Written:
         """Plan `records` at `path`, where `seen` stands, without those of the keys `gone`.
 
         A record with a key takes the place of the one that has it; one without is new. What is neither

@@ -58,7 +58,9 @@ class ChatGpt:
                 spoken += self._conversation(conversation, file.name, line, seen)
         if spoken:
             seen.fault(
-                files[0].name, None, f"{spoken} messages are dialogue, no memories: only what it remembered is taken"
+                files[0].name,
+                None,
+                f"{spoken} messages are dialogue, no memories: only what it remembered is taken",
             )
         return seen
 
@@ -82,9 +84,7 @@ class ChatGpt:
         node = _node(memory, "n", "root")
         return next(memory for _, memory in _remembered(node["message"]))
 
-    def write(
-        self, path: Path, records: Sequence[Carried], gone: Collection[str], seen: Reading
-    ) -> Written:
+    def write(self, path: Path, records: Sequence[Carried], gone: Collection[str], seen: Reading) -> Written:
         """Plan the file with one conversation more, which holds what was remembered here."""
         file = path / "conversations.json" if path.is_dir() else path
         held = json.loads(json.dumps((seen.rest or {}).get(file, [])))
@@ -108,7 +108,7 @@ class ChatGpt:
 
 
 def messages(conversation: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield key and message of each node of the tree, from its roots on, each once, whatever its links say."""
+    """Yield key and message of each node of the tree, from its roots on, each once."""
     mapping = conversation["mapping"]
     roots = [key for key, node in mapping.items() if isinstance(node, dict) and not node.get("parent")]
     waiting, seen = list(reversed(roots or list(mapping)[:1])), set()
@@ -121,7 +121,11 @@ def messages(conversation: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]
         if isinstance(node.get("message"), dict):
             yield key, node["message"]
         children = node.get("children")
-        waiting += [child for child in reversed(children if isinstance(children, list) else []) if isinstance(child, str)]
+        waiting += [
+            child
+            for child in reversed(children if isinstance(children, list) else [])
+            if isinstance(child, str)
+        ]
 
 
 def _remembered(message: dict[str, Any]) -> Iterator[tuple[str, Memory]]:

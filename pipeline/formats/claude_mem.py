@@ -137,9 +137,7 @@ class ClaudeMem(JsonItems):
             return text_of(item["id"])
         return "|".join(text_of(item.get(key)) for key in ("memory_session_id", "title", "created_at_epoch"))
 
-    def write(
-        self, path: Path, records: Sequence[Carried], gone: Collection[str], seen: Reading
-    ) -> Written:
+    def write(self, path: Path, records: Sequence[Carried], gone: Collection[str], seen: Reading) -> Written:
         """Plan the file; the database is another program's, which may be at work in it."""
         if _is_database(path):
             raise InputError(

@@ -1,4 +1,4 @@
-"""Formats whose files are ours or near to ours: front matter may hold any key, so nothing of a memory is lost.
+"""Formats whose files are ours or near to ours: front matter may hold any key, so nothing is lost.
 
 `claude-code` is a folder as Claude Code keeps one, all files side by side; `cognitive` has folders by type;
 `basic-memory` names some keys otherwise and writes relations into the text.
@@ -34,7 +34,9 @@ FOLDERS = {
 """Where memories lie in an export whose files stand in the store itself, by type; schema v3 has no such."""
 _NOTE = "note"
 _OTHER_TYPE = "note_type"
-_RELATION = re.compile(r"\s*[-*] (?P<type>[^\[\]]{1,60}?)\s*\[\[(?P<target>[^\[\]]+)\]\](?:\s*\((?P<context>.*)\))?")
+_RELATION = re.compile(
+    r"\s*[-*] (?P<type>[^\[\]]{1,60}?)\s*\[\[(?P<target>[^\[\]]+)\]\](?:\s*\((?P<context>.*)\))?"
+)
 
 
 def folder_of(type_name: str) -> str:
@@ -85,7 +87,11 @@ class Cognitive(ClaudeCode):
     def file_name(self, memory: Memory) -> str:
         """Return the path in the folder of its type, with the start of its id."""
         stem = super().file_name(memory)
-        return f"{folder_of(memory.type)}/{stem}-{memory.id[:6]}" if memory.id else f"{folder_of(memory.type)}/{stem}"
+        return (
+            f"{folder_of(memory.type)}/{stem}-{memory.id[:6]}"
+            if memory.id
+            else f"{folder_of(memory.type)}/{stem}"
+        )
 
 
 class BasicMemory(Notes):
@@ -138,7 +144,9 @@ class BasicMemory(Notes):
 def _with_front(parts: Parts, front: dict[str, Any] | None, target: dict[str, Any]) -> Parts:
     if front is None:
         body = parts.front or ""
-        return replace(parts, opening="---\n", front=yaml_text.dump(target), closing="---\n\n", body=body + parts.body)
+        return replace(
+            parts, opening="---\n", front=yaml_text.dump(target), closing="---\n\n", body=body + parts.body
+        )
     try:
         return replace(parts, front=rewrite(parts.front or "", front, target, parts.newline))
     except NotAloneError:

@@ -39,8 +39,12 @@ def parsed(text: str, path: Path) -> Any:
         return json.loads(text)
     except (json.JSONDecodeError, RecursionError) as error:
         line = error.lineno if isinstance(error, json.JSONDecodeError) else 1
-        what = f"this is no JSON: {error.msg}" if isinstance(error, json.JSONDecodeError) else "nested too deep"
-        raise InputError(what, file=str(path), line=line, fix="Export it anew. Nothing was written.") from error
+        what = (
+            f"this is no JSON: {error.msg}" if isinstance(error, json.JSONDecodeError) else "nested too deep"
+        )
+        raise InputError(
+            what, file=str(path), line=line, fix="Export it anew. Nothing was written."
+        ) from error
 
 
 def items(text: str, keys: Collection[str]) -> Iterator[tuple[int, Any]]:
@@ -131,9 +135,7 @@ class JsonItems:
         back = self.decoded(json.loads(json.dumps(self.encoded(memory, None))))
         return back if isinstance(back, Memory) else Memory(name="", description="", type="", body="")
 
-    def write(
-        self, path: Path, records: Sequence[Carried], gone: Collection[str], seen: Reading
-    ) -> Written:
+    def write(self, path: Path, records: Sequence[Carried], gone: Collection[str], seen: Reading) -> Written:
         """Plan the file with `records` in it; items that are none of them stay where they are."""
         changed = {record.key: record for record in records if record.key}
         found: list[dict[str, Any]] = []
@@ -154,5 +156,9 @@ class JsonItems:
     def _list_of(self, held: Any) -> list[Any]:
         if isinstance(held, list):
             return held
-        found = next((held[key] for key in self.lists if isinstance(held.get(key), list)), None) if isinstance(held, dict) else None
+        found = (
+            next((held[key] for key in self.lists if isinstance(held.get(key), list)), None)
+            if isinstance(held, dict)
+            else None
+        )
         return found if isinstance(found, list) else []

@@ -69,7 +69,9 @@ class Mem0(JsonItems):
         there = self.decoded(base)
         old = self.encoded(there, None)["metadata"] if isinstance(there, Memory) else {}
         fresh = {key: value for key, value in item["metadata"].items() if old.get(key) != value}
-        metadata = {key: value for key, value in (kept or {}).items() if key in item["metadata"] or key not in old}
+        metadata = {
+            key: value for key, value in (kept or {}).items() if key in item["metadata"] or key not in old
+        }
         return {**base, **item, "id": base.get("id"), "metadata": {**metadata, **fresh}}
 
     def key_of(self, item: dict[str, Any]) -> str:

@@ -70,9 +70,7 @@ class Notes:
         """Return what of `memory` is read again once it was written."""
         return self.decoded(self.encoded(memory, None), f"{self.file_name(memory)}.md").memory
 
-    def write(
-        self, path: Path, records: Sequence[Carried], gone: Collection[str], seen: Reading
-    ) -> Written:
+    def write(self, path: Path, records: Sequence[Carried], gone: Collection[str], seen: Reading) -> Written:
         """Plan a file for each of `records`; see `Format.write`."""
         taken = {common_form(file.relative_to(path).as_posix()) for file in seen.files}
         files: dict[Path, bytes | None] = {path / key: None for key in gone}

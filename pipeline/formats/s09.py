@@ -69,7 +69,7 @@ class S09(Notes):
         return Carried(memory, path, path, 1, data)
 
     def encoded(self, memory: Memory, base: bytes | None) -> bytes:
-        """Return the file as the seed writes one; what `base` says already, and keys it does not know, stay."""
+        """Return the file as the seed writes one; what `base` says already stays."""
         name, more = one_line(memory.name, 200), []
         if base is not None:
             there = self.decoded(base, "base.md").memory
@@ -79,7 +79,12 @@ class S09(Notes):
         wanted = Memory(name, description, memory.host_class, memory.whole_text.strip("\n") + "\n")
         if base is not None and replace(there, body=there.body.strip("\n") + "\n") == wanted:
             return base
-        lines = [f"name: {quoted(name)}", f"description: {quoted(description)}", f"type: {wanted.type}", *more]
+        lines = [
+            f"name: {quoted(name)}",
+            f"description: {quoted(description)}",
+            f"type: {wanted.type}",
+            *more,
+        ]
         return ("---\n" + "\n".join(lines) + f"\n---\n\n{wanted.body}").encode()
 
 
