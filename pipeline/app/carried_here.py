@@ -53,7 +53,7 @@ _MOST_TITLE = 200
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One memory: what it is called, where it stands in the other format, what is done with it, and why not."""
+    """One memory: its name, where it stands in the other format, what is done with it, and why not."""
 
     name: str
     where: str
@@ -206,7 +206,8 @@ class Here:
     def barred(self, memory: Memory) -> str:
         """Return why `memory` may not come in, whatever its text: it left here, or was forgotten."""
         if memory.id and memory.id in self._left:
-            return f"it left this store ({self._left[memory.id]}); `reverie restore {memory.name}` brings it back"
+            back = f"`reverie restore {memory.name}` brings it back"
+            return f"it left this store ({self._left[memory.id]}); {back}"
         if self._forgotten.told_in("\n".join((memory.description, memory.body))):
             return "it tells what was forgotten here"
         hidden = forbidden("\n".join(_texts(memory.extra)))

@@ -98,7 +98,8 @@ class Notes:
         except (OSError, StoreError) as error:
             seen.fault(INDEX, None, f"{cause(error)}; it stays as it is")
             return
-        seen.files[index] = before
+        if index.exists():
+            seen.files[index] = before
         files[index] = indexed(before, held)
 
 
