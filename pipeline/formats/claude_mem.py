@@ -104,7 +104,7 @@ class ClaudeMem(JsonItems):
         moment = memory.created or datetime.fromtimestamp(0, UTC)
         fields = {
             "type": _THEIRS.get(memory.type, "discovery"),
-            "title": memory.shown_title,
+            "title": memory.shown_title or memory.description,
             "subtitle": memory.description,
             "narrative": memory.whole_text.strip("\n"),
             "facts": "[]",
@@ -120,7 +120,7 @@ class ClaudeMem(JsonItems):
             changed |= {"files_modified": "[]"} if "files_read" in changed else {}
             return {**base, **changed}
         return {
-            "memory_session_id": f"{_SESSION}-{memory.id or derived_id(_SESSION, memory.name)}",
+            "memory_session_id": f"{_SESSION}-{memory.id or derived_id(_SESSION, memory.name, memory.body)}",
             "project": PROJECT,
             "text": None,
             **fields,

@@ -174,11 +174,11 @@ def _as_note(memory: Memory) -> dict[str, Any]:
     other = extra.pop(_OTHER_TYPE, "")
     front = front_of(replace(memory, extra=extra))
     front.pop("metadata")
-    front.pop("name")
+    front.pop("name", None)
     kind = other if memory.type == "general" and other else _NOTE if memory.type == "general" else memory.type
     return {
-        "title": memory.shown_title,
+        "title": memory.shown_title or memory.description,
         "type": kind,
-        "permalink": memory.name,
+        "permalink": memory.name or slugify(memory.title or memory.description),
         **{key: value for key, value in front.items() if key not in ("title", "type") and value != []},
     }
