@@ -214,5 +214,5 @@ def _unlink(mapping: dict[str, Any], key: str) -> None:
         at = links.index(key) if key in links else len(links)
         links[at : at + 1] = children
     for child in children:
-        if child in mapping:
+        if child in mapping and mapping[child].get("parent") == key:
             mapping[child]["parent"] = parent

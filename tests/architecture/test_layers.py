@@ -22,6 +22,7 @@ OWNERS = {
         "pipeline/search/fts.py",
         "pipeline/search/vectors/word_table.py",
         "pipeline/search/index_reader.py",
+        "pipeline/formats/claude_mem_database.py",
     },
     "_sqlite3": {"pipeline/search/index_reader.py"},
     "subprocess": {
