@@ -208,7 +208,8 @@ class Here:
         if memory.id and memory.id in self._left:
             back = f"`reverie restore {memory.name}` brings it back"
             return f"it left this store ({self._left[memory.id]}); {back}"
-        if self._forgotten.told_in("\n".join((memory.description, memory.body))):
+        text = "\n".join((memory.description, memory.body))
+        if self._forgotten.bars((), memory.name) or self._forgotten.told_in(text):
             return "it tells what was forgotten here"
         hidden = forbidden("\n".join(_texts(memory.extra)))
         return f"its front matter {hidden}" if hidden else ""
