@@ -203,13 +203,13 @@ class Here:
         """Return the memory here with the id `ident`."""
         return self._by_id.get(ident)
 
-    def barred(self, memory: Memory) -> str:
+    def barred(self, memory: Memory, *, is_new: bool = True) -> str:
         """Return why `memory` may not come in, whatever its text: it left here, or was forgotten."""
-        if memory.id and memory.id in self._left:
+        if is_new and memory.id in self._left:
             back = f"`reverie restore {memory.name}` brings it back"
             return f"it left this store ({self._left[memory.id]}); {back}"
         text = "\n".join((memory.description, memory.body))
-        if self._forgotten.bars((), memory.name) or self._forgotten.told_in(text):
+        if (is_new and self._forgotten.bars((), memory.name)) or self._forgotten.told_in(text):
             return "it tells what was forgotten here"
         hidden = forbidden("\n".join(_texts(memory.extra)))
         return f"its front matter {hidden}" if hidden else ""

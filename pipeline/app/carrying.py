@@ -127,7 +127,7 @@ class _Taking:
             return "there", ""
         if not self._instead:
             return "differs", OTHER_TEXT.format(in_words(names))
-        why = _reason(barred(memory, approved=self._force)) or self._here.barred(memory)
+        why = _reason(barred(memory, approved=self._force)) or self._here.barred(memory, is_new=False)
         why = why or revised(self.door, document, memory, names, now=self._now)
         return ("refused", why) if why else ("replaced", "")
 

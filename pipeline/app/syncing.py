@@ -184,7 +184,7 @@ class _Step:
         if "body" in names and document.memory.parts_of_work and not memory.parts_of_work:
             return _STEPS
         flaw = barred(memory, approved=self._force)
-        why = flaw.reason if flaw else self._here.barred(replace(memory, id=""))
+        why = flaw.reason if flaw else self._here.barred(memory, is_new=False)
         return why or revised(self.door, document, memory, names, now=self._now)
 
     def _to_them(self, pair: _Pair, record: Carried, names: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""`import` and `export` of other programs' memories: nothing lost, nothing written over, one change to undo."""
+"""`import` and `export` of other programs' memories: nothing lost or written over, one change to undo."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`sync`: what one side changed goes to the other, field by field; where both changed the same, both stand."""
+"""`sync`: what one side changed goes to the other, by field; where both changed the same, both stand."""
 
 from __future__ import annotations
 
