@@ -97,6 +97,7 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
         "export": Entry("carrying", "export", "Write memories in the format of another program."),
         "sync": Entry("carrying", "sync", "Keep memories here and in another program's format in step."),
         "mcp": Entry("mcp", "mcp", "Serve the memories to an MCP client over stdio."),
+        "agent-memory": Entry("agent_memory", "agent_memory", "Keep memories in agent-memory's JSONL files."),
     },
     "What happened when": {
         "timeline": Entry("diary", "timeline", "List what conversations were about, day by day."),

@@ -275,6 +275,21 @@ class GraphSettings(_Section):
     __pydantic_extra__: dict[str, str]
 
 
+class AgentMemorySettings(_Section):
+    """Agent-memory's JSONL files, which `reverie agent-memory` keeps."""
+
+    folder: str = Field(
+        "",
+        description="Where the files are. Empty: agents/memories in Claude Code's folder. MEMORY_DIR of your"
+        " shell stands above it.",
+    )
+    mirror: str = Field(
+        "",
+        description="The memories that are kept the same there after each run: user, the name of a graph, or"
+        " a memory folder. Empty: none.",
+    )
+
+
 class DialogueSettings(_Section):
     """What was said, as the ledger keeps it to read memories from."""
 
@@ -337,6 +352,7 @@ class Settings(_Section):
     recall: RecallSettings = Field(default_factory=RecallSettings.model_construct)
     embeddings: EmbeddingSettings = Field(default_factory=EmbeddingSettings.model_construct)
     graphs: GraphSettings = Field(default_factory=GraphSettings.model_construct)
+    agent_memory: AgentMemorySettings = Field(default_factory=AgentMemorySettings.model_construct)
 
 
 def validated(given: Given) -> Settings:

@@ -41,6 +41,12 @@ POINTS = (
     "recall.before_commit",
     "recall.after_commit",
     "recall.after_counts",
+    "agent_memory.line_half_written",
+    "agent_memory.line_written",
+    "agent_memory.archived",
+    "agent_memory.backed_up",
+    "agent_memory.before_rename",
+    "agent_memory.renamed",
 )
 
 _visits: dict[str, int] = {}

@@ -77,6 +77,22 @@ def try_lock(path: Path) -> IO[bytes] | None:
     return handle
 
 
+def has_locks(path: Path) -> bool:
+    """Whether the file system of `path` knows such locks at all, held or not; it is made where it is missing.
+
+    Raises LockError when the file can't be opened.
+    """
+    portalocker = _portalocker()
+    with os.fdopen(_open(path, to_look=True), "r+b", 0) as handle:
+        try:
+            portalocker.lock(handle, portalocker.LOCK_EX | portalocker.LOCK_NB)
+        except portalocker.AlreadyLocked:
+            return True
+        except portalocker.LockException:
+            return False
+    return True
+
+
 @contextmanager
 def lock(path: Path, *, timeout: float) -> Iterator[bool]:
     """Hold `path` exclusively; yields False when `timeout` seconds passed without getting it.

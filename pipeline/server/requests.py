@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline import __version__
 from pipeline.server import jsonrpc
+from pipeline.server.agent_memory_tools import RESOURCES, SCHEME
 from pipeline.server.jsonrpc import ProtocolError
 from pipeline.server.shapes import faults, with_whole_numbers
 from pipeline.server.tool import NAMED_GRAPH, Tool
-from pipeline.server.tools import of_profile
+from pipeline.server.tools import AGENT_MEMORY, ALL, of_profile
 
 if TYPE_CHECKING:
     from pipeline.server.calls import Call, Run
@@ -60,30 +61,43 @@ class Requests:
         }.get(method)
         if asked is None:
             raise ProtocolError(jsonrpc.NO_METHOD, f"there is no method {method!a}")
-        return self._bounded(method, lambda: asked(params, call))
+        return self._bounded(method, lambda: asked(params, call), coded=self._is_coded(method, params))
 
-    def _bounded(self, method: str, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    def _is_coded(self, method: str, params: Params) -> bool:
+        name = params.get("name")
+        tool = self._declared.get(name) if method == "tools/call" and isinstance(name, str) else None
+        return tool is not None and tool.coded
+
+    def _bounded(
+        self, method: str, work: Callable[[], dict[str, Any]], *, coded: bool = False
+    ) -> dict[str, Any]:
         """Return what `work` gives; of a tool that can't do it an answer that says so."""
         import logging
 
         from pipeline.core.errors import ReverieError, cause
         from pipeline.server.calls import CancelledCallError
 
+        fault: Exception
         try:
             return work()
         except (CancelledCallError, ProtocolError):
             raise
         except ReverieError as error:
-            message = f"{error}. {error.fix}".strip()
+            message, fault = f"{error}. {error.fix}".strip(), error
         except OSError as error:
-            message = f"{cause(error)}. `reverie doctor` looks at the rest."
+            message, fault = f"{cause(error)}. `reverie doctor` looks at the rest.", error
         except Exception as error:
+            fault = error
             # The boundary of a request: whatever it meets, the client is told and the server goes on.
             logging.getLogger("reverie.server").exception("a request failed: %s", method)
             message = f"a fault in Reverie: {type(error).__name__}: {error}. `reverie doctor` may help."
         if method != "tools/call":
             raise ProtocolError(jsonrpc.INTERNAL, message)
-        return failed(message)
+        if not coded:
+            return failed(message)
+        from pipeline.formats.agent_memory.errors import code_of
+
+        return failed_by_code(code_of(fault), message)
 
     def alone(self, work: Callable[[], object]) -> None:
         """Do `work`, of which nobody waits for a result; what goes wrong is told in the log alone."""
@@ -114,6 +128,8 @@ class Requests:
         wrong = list(faults(arguments, tool.takes))
         if not tool.run:
             wrong = [f"{tool.name} has nothing behind it in this version; a later one brings it"]
+        if wrong and tool.coded:
+            return failed_by_code("INVALID_INPUT", "; ".join(wrong))
         if wrong:
             return failed("; ".join(wrong))
         asked = call()
@@ -132,19 +148,30 @@ class Requests:
     # -- resources and prompts --------------------------------------------------------------------
 
     def _list_resources(self, params: Params, call: "Callable[[], Call]") -> dict[str, Any]:
+        ours = list(RESOURCES) if self._profile in (AGENT_MEMORY, ALL) else []
+        if self._profile == AGENT_MEMORY:
+            return page("resources", ours, params)
         from pipeline.server import resources
 
-        return page("resources", resources.listed(call().app()), params)
+        return page("resources", [*resources.listed(call().app()), *ours], params)
 
     def _list_templates(self, params: Params, _: "Callable[[], Call]") -> dict[str, Any]:
+        if self._profile == AGENT_MEMORY:
+            return page("resourceTemplates", [], params)
         from pipeline.server import resources
 
         return page("resourceTemplates", resources.TEMPLATES, params)
 
     def _read_resource(self, params: Params, call: "Callable[[], Call]") -> dict[str, Any]:
+        uri = params.get("uri")
+        is_files = self._profile == ALL and isinstance(uri, str) and uri.startswith(SCHEME)
+        if self._profile == AGENT_MEMORY or is_files:
+            from pipeline.server import agent_memory
+
+            return {"contents": [agent_memory.read(call().app(), uri)]}
         from pipeline.server import resources
 
-        return {"contents": [resources.read(call().app(), params.get("uri"))]}
+        return {"contents": [resources.read(call().app(), uri)]}
 
     def _list_prompts(self, params: Params, _: "Callable[[], Call]") -> dict[str, Any]:
         from pipeline.server import prompts
@@ -174,6 +201,11 @@ def failed(message: str) -> dict[str, Any]:
     """Return the answer of a tool that could not do its work."""
     fit = message.encode("utf-8", "backslashreplace").decode("utf-8")
     return {"content": [{"type": "text", "text": fit}], "isError": True}
+
+
+def failed_by_code(code: str, message: str) -> dict[str, Any]:
+    """Return the answer of a tool whose clients know its troubles by codes."""
+    return failed(json.dumps({"error": {"code": code, "message": message}}, ensure_ascii=False))
 
 
 def _start(cursor: object, count: int) -> int:

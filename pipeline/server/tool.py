@@ -19,7 +19,8 @@ NAMED_GRAPH = "graph"
 class Tool(NamedTuple):
     """One tool. `run` is ``module.function`` below `pipeline.server`, "" for one that nothing backs yet.
 
-    `slow` ones take a lane of their own, and tell how far they are.
+    `slow` ones take a lane of their own, and tell how far they are. What a `coded` one can't do it says as an
+    object ``{"error": {"code", "message"}}``.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Tool(NamedTuple):
     hints: Mapping[str, bool]
     run: str = ""
     slow: bool = False
+    coded: bool = False
 
     @property
     def listed(self) -> dict[str, Any]:

@@ -1,0 +1,186 @@
+"""The care of agent-memory's files as commands: validate, repair, restore, index, export, import, migrate."""
+
+from __future__ import annotations
+
+import getpass
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pipeline.cli import output
+from pipeline.cli.agent_memory_options import DirOption, TypeOption, opened, tell_warnings
+from pipeline.cli.options import DryRunOption, JsonOption
+from pipeline.core.tools import run_tool
+from pipeline.formats.agent_memory import checking, transfer
+from pipeline.formats.agent_memory.checking import Finding
+from pipeline.formats.agent_memory.index import VERSION, version_of
+from pipeline.formats.agent_memory.layout import acl_command
+from pipeline.formats.agent_memory.memory import Page
+from pipeline.text.humanize import count
+
+_MOST_NAMED = 20
+ForceOption = Annotated[bool, typer.Option("--force", help="Write over what is there.")]
+
+
+def add_to(group: typer.Typer) -> None:
+    """Add the commands of this module to `group`."""
+    named = {
+        "validate": validate,
+        "repair": repair,
+        "restore": restore,
+        "rebuild-index": rebuild_index,
+        "export": export,
+        "import": import_file,
+        "migrate": migrate,
+    }
+    for name, command in named.items():
+        group.command(name)(command)
+
+
+def validate(folder: DirOption = None, as_json: JsonOption = False) -> None:
+    """Look for what is wrong, by file and line; nothing is written.
+
+    The exit code is 1 where a line does not count or a file can't be used.
+    """
+    found = checking.validate(opened(folder))
+    output.data(found, lambda: _tell_findings(found), as_json=as_json)
+    if any(item.is_error for item in found):
+        raise typer.Exit(1)
+
+
+def repair(folder: DirOption = None, as_json: JsonOption = False) -> None:
+    """Mend what can be mended; lines that nobody can read go to a file beside, as they are."""
+    memory = opened(folder)
+    done = checking.repair(memory)
+    restrict(memory.root)
+
+    def tell() -> None:
+        for text in done.done:
+            output.hanging("- ", text)
+        if not done.done:
+            output.line("nothing to mend")
+
+    output.data(done, tell, as_json=as_json)
+
+
+def restore(
+    name: Annotated[str, typer.Argument(metavar="FILE", help="Such as learnings.jsonl.")],
+    backup: Annotated[str, typer.Argument(metavar="[BACKUP]", help="Its name; default: the newest.")] = "",
+    folder: DirOption = None,
+) -> None:
+    """Put a backup in the place of a file, of which a backup is made before."""
+    memory = opened(folder)
+    number = checking.restore(memory, name, backup)
+    tell_warnings(memory)
+    output.line(f"{name} has {count(number, 'memory', 'memories')} again")
+
+
+def rebuild_index(folder: DirOption = None) -> None:
+    """Make index.json anew of the files."""
+    memory = opened(folder)
+    with memory.writer():
+        found = memory.rebuild()
+    tell_warnings(memory)
+    output.line(f"index.json has {count(sum(found.by_type.values()), 'memory', 'memories')}")
+
+
+def export(
+    target: Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines, or JSON for NAME.json.")],
+    force: ForceOption = False,
+    folder: DirOption = None,
+) -> None:
+    """Write all memories to one file, archived ones too."""
+    memory = opened(folder)
+    number = transfer.export(memory, target, force=force)
+    tell_warnings(memory)
+    output.line(f"{count(number, 'memory', 'memories')}: {target}")
+
+
+def import_file(
+    source: Annotated[Path, typer.Argument(metavar="FILE", help="An export, or an agent's JSON file.")],
+    kind: TypeOption = "",
+    dry_run: DryRunOption = False,
+    force: ForceOption = False,
+    folder: DirOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Take in memories from a file; secrets are taken out, and each line that can't be taken is named."""
+    memory = opened(folder)
+    done = transfer.import_from(memory, source, kind=kind, dry_run=dry_run, force=force)
+    tell_warnings(memory)
+    output.data(done, lambda: _tell_import(done, source, dry_run=dry_run), as_json=as_json)
+
+
+def migrate(folder: DirOption = None) -> None:
+    """Bring the files to the newest version of the format, after a backup."""
+    memory = opened(folder)
+    before = version_of(memory.root) or VERSION
+    with memory.writer():
+        memory.rebuild()
+    tell_warnings(memory)
+    output.line(
+        f"version {before} is {VERSION} now" if before != VERSION else f"version {VERSION} is the newest"
+    )
+
+
+def test_connection(folder: Path | None) -> None:
+    """Say whether the files can be read and locked, and how many tools and resources a client would get."""
+    from pipeline.server.agent_memory_tools import AGENT_MEMORY_TOOLS, RESOURCES
+
+    memory = opened(folder)
+    with memory.writer():
+        number = sum(memory.index().by_type.values())
+    tell_warnings(memory)
+    output.line(
+        f"ok: {len(AGENT_MEMORY_TOOLS)} tools, {len(RESOURCES)} resources,"
+        f" {count(number, 'memory', 'memories')} in {memory.root}"
+    )
+
+
+def restrict(root: Path) -> None:
+    """On Windows, leave the folder to this person alone; elsewhere the modes say it."""
+    if os.name == "nt":
+        run_tool(acl_command(root, getpass.getuser()))
+
+
+def page_of(page: Page) -> dict[str, Any]:
+    """Return a page of a query as a client is told of it."""
+    return {
+        "memories": page.memories,
+        "total": page.total,
+        "limit": page.limit,
+        "offset": page.offset,
+        "has_more": page.has_more,
+    }
+
+
+def _tell_findings(found: Sequence[Finding]) -> None:
+    for item in found:
+        where = f"{item.file}:{item.line}" if item.line else item.file
+        word = "error" if item.is_error else "warning"
+        output.hanging(f"{word}: ", f"{where}: {item.message}. {item.fix}", level=word)
+    output.line(count(len(found), "finding") if found else "all is well")
+
+
+def _tell_import(done: transfer.Taken, source: Path, *, dry_run: bool) -> None:
+    would = "would be " if dry_run else ""
+    words = {
+        f"{would}taken in": done.number("new"),
+        f"{would}replaced": done.number("replaced"),
+        "there already": done.number("there"),
+        "here with another text": done.number("differs"),
+        "refused": done.number("refused"),
+    }
+    parts = [f"{number} {word}" for word, number in words.items() if number]
+    output.line(f"{count(len(done.rows), 'memory', 'memories')}: {', '.join(parts) or 'nothing to take in'}")
+    if done.secrets:
+        output.line(f"secrets taken out: {done.secrets}")
+    named = [row for row in done.rows if row.why]
+    for row in named[:_MOST_NAMED]:
+        where = f"{source}:{row.line}" if row.line else f"{source} {row.id}".rstrip()
+        output.hanging("- ", f"{where}: {row.why}")
+    if len(named) > _MOST_NAMED:
+        output.line(f"- and {len(named) - _MOST_NAMED} more; --json names all")
