@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -42,6 +42,7 @@ from pipeline.verify.provenance import pruned
 _TAKEN_OUT = re.compile(re.escape(TAKEN_OUT) + r"([^\]]*)\]")
 _LEFT_OUT = r"(a secret left out: \1)"
 """What stands for a secret: the mark of redaction itself may stand in no memory."""
+Files = Mapping[Path, bytes | None]
 _THEIR_TYPE = "their_type"
 _TEXTS = (
     *("name", "title", "description", "body", "tags", "anchors", "aliases", "replaces", "cues", "relations"),
@@ -231,8 +232,11 @@ def differing(format_: Format, memory: Memory, other: Memory) -> list[str]:
 
 def onto(format_: Format, record: Carried, memory: Memory, names: Sequence[str]) -> Carried:
     """Return `record` with the fields `names` of `memory` as its format has them; all else stays."""
-    back = format_.there_and_back(memory)
-    return replace(record, memory=replace(record.memory, **{name: getattr(back, name) for name in names}))
+    back, there = format_.there_and_back(memory), record.memory
+    values = {name: getattr(back, name) for name in names}
+    # A file that tells no time of change gets none.
+    updated = memory.updated if there.updated is not None else None
+    return replace(record, memory=replace(there, **values, updated=updated))
 
 
 def with_links(records: Sequence[tuple[Carried, Memory]]) -> list[Memory]:
@@ -272,13 +276,17 @@ def revised(door: Door, document: Document, memory: Memory, names: Sequence[str]
     return planned.reason if isinstance(planned, Flaw) else ""
 
 
-def save(app: App, label: str, files: dict[Path, bytes | None], seen: Reading, into: Carrying) -> None:
+def save(app: App, label: str, format_: Format, files: Files, seen: Reading, into: Carrying) -> None:
     """Write `files` elsewhere; what stood there is kept in the home first.
 
     Raises ConflictError where a file is not what was read, InputError where it can't be written.
     """
-    require_unchanged(files, seen)
-    folder = Home(app.home).former / label
+    with format_.saving(into.path):
+        require_unchanged(files, seen)
+        _write(Home(app.home).former / label, files, seen, into)
+
+
+def _write(folder: Path, files: Files, seen: Reading, into: Carrying) -> None:
     for file, data in files.items():
         before = seen.files.get(file)
         if data == before:
@@ -307,7 +315,8 @@ def require_unchanged(files: Iterable[Path], seen: Reading) -> None:
             now = read_regular(file, 2**40)[0] if file.exists() else None
         except (OSError, StoreError) as error:
             raise InputError(cause(error), file=str(file), fix="Nothing was written there.") from error
-        if now != seen.files.get(file):
+        # One that was made empty a moment ago, such as by who holds the lock, is in nobody's way.
+        if (now or None) != (seen.files.get(file) or None):
             raise ConflictError(
                 "there is a file already, or it was changed just now", file=str(file), fix="Try again."
             )

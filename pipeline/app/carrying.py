@@ -161,6 +161,10 @@ def export_to(app: App, name: str, path: Path, *, dry_run: bool = False, force: 
             why = _OTHER_TEXT_THERE.format(in_words(names)) if names else ""
             done.rows.append(Row(document.name, record.where, "differs" if names else "there", why))
             continue
+        why = format_.why_not(memory)
+        if why:
+            done.rows.append(Row(document.name, "", "refused", why))
+            continue
         done.note_lost(format_, memory)
         out.append(Carried(memory) if record is None else onto(format_, record, memory, names))
         done.rows.append(Row(document.name, "", "new" if record is None else "replaced"))
@@ -168,7 +172,7 @@ def export_to(app: App, name: str, path: Path, *, dry_run: bool = False, force: 
         written = format_.write(path, out, (), seen)
         require_unchanged(written.files, seen)
         if not dry_run:
-            save(app, f"export-{new_id()[:8]}", dict(written.files), seen, done)
+            save(app, f"export-{new_id()[:8]}", format_, written.files, seen, done)
     return done
 
 

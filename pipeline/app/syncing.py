@@ -93,7 +93,7 @@ def sync_with(app: App, name: str, path: Path, *, dry_run: bool = False, force: 
                 "somebody wrote it at the same moment; theirs stayed", file=conflicts[0], fix="Sync again."
             )
     if written is not None:
-        save(app, label, dict(written.files), seen, done)
+        save(app, label, format_, written.files, seen, done)
         for pair, key in zip(step.going, written.keys, strict=True):
             pair.key = key
     _keep(state, name, path, step.settled)
@@ -207,6 +207,10 @@ class _Step:
     def _send(self, pair: _Pair, document: Document) -> None:
         memory, secrets = without_secrets(document.memory)
         self._done.redacted += secrets
+        why = self._format.why_not(memory)
+        if why:
+            self._note(document.name, "", "refused", why)
+            return
         self._done.note_lost(self._format, memory)
         self.out.append(Carried(memory))
         self.going.append(pair)

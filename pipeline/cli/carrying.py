@@ -103,6 +103,7 @@ def export(
         "replaced": "written over",
         "there": "there already",
         "differs": "there with another text",
+        "refused": "refused",
     }
     output.data(done, lambda: _tell(done, words, dry_run=dry_run), as_json=as_json)
     _tell_end(app, done, dry_run=dry_run)

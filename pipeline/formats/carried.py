@@ -7,6 +7,7 @@ format can't carry is not listed anywhere: it is what does not come back (`Forma
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -125,6 +126,14 @@ class Format(Protocol):
         """Return what of `memory` is read again once it was written."""
         ...
 
+    def why_not(self, memory: Memory) -> str:
+        """Return why `memory` can't be written at all, "" where it can."""
+        ...
+
+    def saving(self, path: Path) -> AbstractContextManager[None]:
+        """Return what is held while the files planned for `path` are written."""
+        ...
+
     def write(self, path: Path, records: Sequence[Carried], gone: Collection[str], seen: Reading) -> Written:
         """Plan `records` at `path`, where `seen` stands, without those of the keys `gone`.
 
@@ -132,6 +141,18 @@ class Format(Protocol):
         stays byte for byte.
         """
         ...
+
+
+class Plain:
+    """What most formats have: any memory can be written, and nobody else writes meanwhile."""
+
+    def why_not(self, memory: Memory) -> str:
+        """Return why `memory` can't be written, "" where it can."""
+        return ""
+
+    def saving(self, path: Path) -> AbstractContextManager[None]:
+        """Return what is held while `path` is written."""
+        return nullcontext()
 
 
 def require(path: Path, *, folder: bool) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from pipeline.core.errors import InputError
 from pipeline.core.ids import derived_id
 from pipeline.domain.memory import Memory
-from pipeline.formats.carried import Carried, Reading, Written
+from pipeline.formats.carried import Carried, Plain, Reading, Written
 from pipeline.formats.json_items import held_json, items, parsed
 from pipeline.hooklib.front_matter import text_of
 from pipeline.store.files.frontmatter_schema import first_line
@@ -28,7 +28,7 @@ _TITLE = "Memories"
 _FILES = "conversations*.json"
 
 
-class ChatGpt:
+class ChatGpt(Plain):
     """A folder of ChatGPT's export, or its ``conversations.json``."""
 
     name = "chatgpt-export"

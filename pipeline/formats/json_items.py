@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from pipeline.core.errors import InputError, StoreError, cause
 from pipeline.domain.memory import Memory
-from pipeline.formats.carried import Carried, Reading, Written, require
+from pipeline.formats.carried import Carried, Plain, Reading, Written, require
 from pipeline.store.files.layout import read_regular
 
 MOST_JSON = 200_000_000
@@ -81,7 +81,7 @@ def _blank(text: str, at: int) -> int:
     return found.end() if found else at
 
 
-class JsonItems:
+class JsonItems(Plain):
     """A JSON file: a list of items, or a table with such a list under one of `lists`."""
 
     name: str = ""

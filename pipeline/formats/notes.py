@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from pipeline.core.errors import DocumentError, StoreError, cause
 from pipeline.domain.memory import Memory
-from pipeline.formats.carried import Carried, Reading, Written, as_fault, require
+from pipeline.formats.carried import Carried, Plain, Reading, Written, as_fault, require
 from pipeline.hooklib.memory_format import INDEX, INDEX_BYTES, INDEX_LINES, NOT_MEMORIES
 from pipeline.store.files.layout import read_regular
 from pipeline.store.files.names import common_form
@@ -20,7 +20,7 @@ _MORE = "- … and {} more: list this folder"
 _MORE_LINE = re.compile(r"- … and \d+ more: list this folder")
 
 
-class Notes:
+class Notes(Plain):
     """A folder of markdown files; what one says is `decoded` and `encoded` by each format."""
 
     name: str = ""

@@ -22,7 +22,7 @@ from tests.support.homes import everything
 
 TOKEN = "ghp_" + "x1Yz" * 9
 TABS = "---\nname: user-tabs\ndescription: User prefers tabs\ntype: user\n---\n\nTabs, not spaces.\n"
-TO_FILES = [name for name in NAMES if name not in ("cognitive", "agent-memory")]
+TO_FILES = [name for name in NAMES if name != "cognitive"]
 
 
 @pytest.fixture

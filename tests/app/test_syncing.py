@@ -18,7 +18,7 @@ from tests.app.test_carrying import TABS, memories, note, target
 from tests.support.extraction import Bench
 from tests.support.homes import everything
 
-BOTH_WAYS = [name for name in NAMES if name not in ("agent-memory", "chatgpt-export")]
+BOTH_WAYS = [name for name in NAMES if name != "chatgpt-export"]
 
 
 @pytest.fixture
@@ -143,7 +143,7 @@ def test_every_format_stays_in_step(bench: Bench, app: App, name: str, tmp_path:
     assert deeds(sync_with(app, name, path)) == ["there"]
     (record,) = format_named(name).read(path).records
     assert record.memory.body == "Ours is blue.\n"
-    file = path / record.key if path.is_dir() else path
+    file = path / record.file if path.is_dir() else path
     file.write_text(file.read_text().replace("Ours is blue.", "Ours is green."))
     assert deeds(sync_with(app, name, path)) == ["here"]
     (memory,) = memories(bench.store.path).values()
