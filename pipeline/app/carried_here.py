@@ -178,8 +178,10 @@ class Here:
         self._format = format_
         self._by_id = {item.id: item for item in self.documents}
         self._by_name = {item.name: item for item in self.documents}
-        self._by_mark = {
-            mark: item for item in self.documents if (mark := str(item.head.extra.get(IMPORTED_FROM) or ""))
+        self._by_source = {
+            found_at: item
+            for item in self.documents
+            if (found_at := str(item.head.extra.get(IMPORTED_FROM) or ""))
         }
         self._by_text: dict[str, Document] | None = None
         self._left = {item.id: item.reason for item in store.retired() if item.id}
@@ -188,7 +190,7 @@ class Here:
     def same(self, record: Carried, memory: Memory) -> Document | None:
         """Return the memory here that `record`, admitted as `memory`, is; None where there is none."""
         found = self._by_id.get(memory.id) if memory.id else None
-        found = found or self._by_mark.get(f"{self._format.name}:{record.key}")
+        found = found or self._by_source.get(f"{self._format.name}:{record.key}")
         if found is None and record.memory.name:
             found = self._by_name.get(memory.name)
         return found or self._of_text(memory)

@@ -182,7 +182,7 @@ class There:
     def __init__(self, format_: Format, seen: Reading) -> None:
         self._format = format_
         self._by_id = {item.memory.id: item for item in seen.records if item.memory.id}
-        self._by_mark = {f"{format_.name}:{item.key}": item for item in seen.records}
+        self._by_source = {f"{format_.name}:{item.key}": item for item in seen.records}
         self._by_name = {slugify(item.memory.name): item for item in seen.records if item.memory.name}
         self._by_text = {format_.there_and_back(item.memory).body.strip("\n"): item for item in seen.records}
         self._taken: set[str] = set()
@@ -192,7 +192,7 @@ class There:
         memory = document.memory
         found = (
             self._by_id.get(document.id)
-            or self._by_mark.get(str(memory.extra.get(IMPORTED_FROM) or ""))
+            or self._by_source.get(str(memory.extra.get(IMPORTED_FROM) or ""))
             or self._by_name.get(document.name)
             or self._by_text.get(self._format.there_and_back(memory).body.strip("\n"))
         )

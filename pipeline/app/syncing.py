@@ -41,7 +41,7 @@ from pipeline.revision.door import barred
 from pipeline.store import Document, Store
 from pipeline.verify.flaw import Flaw
 
-_VERSION = 1
+_STATE_VERSION = 1
 _BOTH = "both sides changed its {}; both stand. Make them equal, or use --replace of `import`"
 _NEITHER_KNOWN = "it is on both sides with another {}, and which is the later nobody knows; both stand"
 _STEPS = "its steps stand in the text there; change them here"
@@ -269,7 +269,7 @@ def _held(state: Path) -> list[_Pair]:
         raise InputError(
             "what the last sync left can't be read", file=str(state), fix="Delete it, and sync again."
         ) from error
-    if not isinstance(held, dict) or held.get("version") != _VERSION:
+    if not isinstance(held, dict) or held.get("version") != _STATE_VERSION:
         raise InputError(
             "it is of another version of Reverie", file=str(state), fix="Update Reverie, or delete the file."
         )
@@ -280,5 +280,5 @@ def _keep(state: Path, name: str, path: Path, pairs: list[_Pair]) -> None:
     rows = [
         {"id": pair.ident, "key": pair.key, "base": pair.base} for pair in pairs if pair.base and pair.key
     ]
-    value = {"version": _VERSION, "format": name, "path": str(path), "pairs": rows}
+    value = {"version": _STATE_VERSION, "format": name, "path": str(path), "pairs": rows}
     write_atomic(state, orjson.dumps(value))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -12,12 +11,11 @@ from pipeline.app import scopes
 from pipeline.app.application import App
 from pipeline.app.carried_here import Carrying
 from pipeline.app.history import short_id
-from pipeline.cli import output
+from pipeline.cli import named_rows, output
 from pipeline.cli.options import DryRunOption, GraphOption, JsonOption, StoreOption, UserOption
 from pipeline.formats import registry
 from pipeline.text.humanize import count
 
-_MOST_NAMED = 20
 _WHOLE_STORE = "cognitive"
 """The format in which a whole store goes along: edges, diary and counts too, byte for byte."""
 
@@ -157,20 +155,13 @@ def _tell(done: Carrying, words: dict[str, str], *, dry_run: bool) -> None:
     )
     if done.redacted:
         output.line(f"{count(done.redacted, 'secret')} left out")
-    _tell_rows([f"{row.where or row.name}: {row.why}" for row in done.rows if row.why])
+    named_rows.tell([f"{row.where or row.name}: {row.why}" for row in done.rows if row.why])
     if done.faults:
         output.line("Not taken along:")
-        _tell_rows([f"{fault['where']}: {fault['why']}" for fault in done.faults])
+        named_rows.tell([f"{fault['where']}: {fault['why']}" for fault in done.faults])
     if done.lost:
         output.line(f"{done.format} can't carry:")
-        _tell_rows([f"{words_} ({number})" for words_, number in done.lost.items()])
-
-
-def _tell_rows(rows: Sequence[str]) -> None:
-    for row in rows[:_MOST_NAMED]:
-        output.hanging("- ", row)
-    if len(rows) > _MOST_NAMED:
-        output.line(f"- and {len(rows) - _MOST_NAMED} more; --json names all")
+        named_rows.tell([f"{words_} ({number})" for words_, number in done.lost.items()])
 
 
 def _tell_end(app: App, done: Carrying, *, dry_run: bool) -> None:

@@ -10,10 +10,8 @@ from pipeline.app.application import App
 from pipeline.app.cognitive import Exported, Left
 from pipeline.app.cognitive_import import Imported
 from pipeline.app.history import short_id
-from pipeline.cli import output
+from pipeline.cli import named_rows, output
 from pipeline.text.humanize import count
-
-_MOST_NAMED = 20
 
 
 def export(app: App, target: Path, *, as_json: bool) -> None:
@@ -55,18 +53,11 @@ def _tell_import(done: Imported, *, dry_run: bool) -> None:
     output.line(f"{count(len(done.rows), 'file')}: {', '.join(parts) or 'nothing to take in'}")
     if done.counts:
         output.line(f"access counts of {count(done.counts, 'memory', 'memories')} came along")
-    named = [row for row in done.rows if row.why]
-    for row in named[:_MOST_NAMED]:
-        output.hanging("- ", f"{row.path}: {row.why}")
-    if len(named) > _MOST_NAMED:
-        output.line(f"- and {len(named) - _MOST_NAMED} more; --json names all")
+    named_rows.tell([f"{row.path}: {row.why}" for row in done.rows if row.why])
     _tell_left(done.left)
 
 
 def _tell_left(left: Sequence[Left]) -> None:
     if left:
         output.line("Not taken along:")
-    for item in left[:_MOST_NAMED]:
-        output.hanging("- ", f"{item.path}: {item.why}")
-    if len(left) > _MOST_NAMED:
-        output.line(f"- and {len(left) - _MOST_NAMED} more; --json names all")
+    named_rows.tell([f"{item.path}: {item.why}" for item in left])

@@ -11,6 +11,7 @@ from pipeline.core.errors import DocumentError, StoreError, cause
 from pipeline.domain.memory import Memory
 from pipeline.formats.carried import Carried, Plain, Reading, Written, as_fault, require
 from pipeline.hooklib.memory_format import INDEX, INDEX_BYTES, INDEX_LINES, NOT_MEMORIES
+from pipeline.hooklib.plain import lines_of
 from pipeline.store.files.layout import read_regular
 from pipeline.store.files.names import common_form
 from pipeline.text.slugs import MAX_SLUG, slugify
@@ -109,7 +110,7 @@ def indexed(before: bytes, held: dict[str, Memory]) -> bytes:
     In the order of the files, as the seed has them; only where they would not all be loaded, the most
     important first, with a line that says so.
     """
-    lines = before.decode("utf-8", "replace").splitlines()
+    lines = lines_of(before.decode("utf-8", "replace"))
     others = [line for line in lines if not _ENTRY.fullmatch(line) and not _MORE_LINE.fullmatch(line)]
     entries = {file: index_line(memory, file) for file, memory in sorted(held.items())}
     room = INDEX_LINES - len(others)

@@ -15,7 +15,7 @@ from pipeline.domain.memory import MAX_DESCRIPTION, Memory
 from pipeline.formats.carried import Carried
 from pipeline.formats.notes import Notes
 from pipeline.hooklib.memory_format import split_front_matter
-from pipeline.hooklib.plain import one_line
+from pipeline.hooklib.plain import lines_of, one_line
 from pipeline.store.files.document import split
 from pipeline.store.files.frontmatter_schema import first_line
 from pipeline.text.slugs import slugify
@@ -100,7 +100,7 @@ def quoted(value: str) -> str:
 def _values(front: str) -> dict[str, str]:
     """Return key → text of flat front matter; a line of another form is none of it."""
     found: dict[str, str] = {}
-    for line in front.splitlines():
+    for line in lines_of(front):
         key, colon, value = line.partition(":")
         if colon and key.strip() in _KEYS and key == key.strip():
             found.setdefault(key, _unquoted(value.strip()))
@@ -121,4 +121,4 @@ def _unquoted(value: str) -> str:
 def _others(base: bytes) -> list[str]:
     """Return the lines of front matter that hold none of the three keys."""
     front = split_front_matter(base.decode("utf-8", "replace").removeprefix("\ufeff"))[0] or ""
-    return [line for line in front.splitlines() if line.partition(":")[0] not in _KEYS]
+    return [line for line in lines_of(front) if line.partition(":")[0] not in _KEYS]
