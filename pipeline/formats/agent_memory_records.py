@@ -37,6 +37,8 @@ _WORDS = ((0.7, "high", 0.8), (0.4, "medium", 0.5), (0.0, "low", 0.3))
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 _ENDED = "done"
 _OPEN = "open"
+_LEAVING = ("sources", "replaces", "cues", "aliases", "relations", "anchors")
+"""What leaves a line first that would be too long."""
 _SHOWN = ("type", "importance", "tags", "status", "completed_at", "blockers", "outcome", "created", "updated")
 """Keys of front matter that the schema's own fields say, too."""
 
@@ -154,15 +156,15 @@ def encoded(memory: Memory, base: Record | None) -> Record:
 
 
 def _with_more(record: Record, memory: Memory) -> Record:
-    """Return `record` with what its own fields do not say of `memory`, unless the line has no room for it."""
+    """Return `record` with what its own fields do not say of `memory`, as far as the line has room for it."""
     front = {key: value for key, value in front_of(memory).items() if key not in ("id", "metadata")}
     plain = front_of(decoded(record))
-    more = {key: value for key, value in front.items() if plain.get(key) != value}
-    if not more:
-        return record
-    whole = {**record, _MORE: more}
-    if len(schema.line_of(whole)) <= schema.MOST_LINE:
-        return whole
+    more: dict[str | None, Any] = {key: value for key, value in front.items() if plain.get(key) != value}
+    for name in (None, *_LEAVING):
+        more.pop(name, None)
+        whole = {**record, _MORE: more} if more else record
+        if len(schema.line_of(whole)) <= schema.MOST_LINE:
+            return whole
     text = {**record, "content": memory.whole_text.strip("\n")}
     return text if not list(schema.faults(text)) else record
 

@@ -82,8 +82,9 @@ def test_what_does_not_fit_a_line_is_refused_and_the_rest_is_written(app: App, t
 def test_many_sources_leave_a_line_before_the_text_does() -> None:
     many = tuple(replace(SAMPLE.sources[0], uuid=f"u{n}", quote="q" * 200) for n in range(60))
     memory = replace(SAMPLE, sources=many)
-    assert "sources" in lost(FORMAT, memory) and FORMAT.why_not(memory) == ""
-    assert "Tag the commit" in FORMAT.there_and_back(memory).body
+    assert lost(FORMAT, memory) == ("sources",) and FORMAT.why_not(memory) == ""
+    much = replace(memory, extra={"note": "n" * 11_000})
+    assert FORMAT.why_not(much) == "" and "Tag the commit" in FORMAT.there_and_back(much).body
 
 
 def test_lines_nobody_can_read_stay_and_the_index_follows(folder: Path, app: App) -> None:
