@@ -215,7 +215,7 @@ def _agrees(key: str, held: dict[str, Any], front: dict[str, Any]) -> bool:
         return _status(str(held[key]), bool(front.get("blockers"))) == _status(
             front[key], bool(front.get("blockers"))
         )
-    return held[key] == front[key]
+    return bool(held[key] == front[key])
 
 
 def _tags(memory: Memory) -> tuple[str, ...]:

@@ -190,10 +190,17 @@ def compared(format_: Format, memory: Memory) -> dict[str, Any]:
     return {name: plain_value(back, name) for name in compared_fields(format_)}
 
 
-def compared_fields(format_: Format) -> list[str]:
+def compared_fields(format_: Format) -> tuple[str, ...]:
     """Return the fields that `format_` carries and that make another text of a memory."""
+    known = _COMPARED.get(format_.name)
+    if known is None:
+        known = _COMPARED[format_.name] = _compared_fields(format_)
+    return known
+
+
+def _compared_fields(format_: Format) -> tuple[str, ...]:
     missing = {*lost(format_, SAMPLE)} - {"type"}
-    return [name for name in WORDS if name not in NOT_COMPARED and name not in missing]
+    return tuple(name for name in WORDS if name not in NOT_COMPARED and name not in missing)
 
 
 def plain_value(memory: Memory, name: str) -> Any:
@@ -230,6 +237,7 @@ def as_fault(error: ReverieError) -> str:
     return f"{what}. {error.fix}" if error.fix else what
 
 
+_COMPARED: dict[str, tuple[str, ...]] = {}
 _DAY = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 SAMPLE = Memory(
     name="ship-on-fridays",

@@ -164,7 +164,7 @@ def _is_spoken(message: dict[str, Any]) -> bool:
 
 def _node(memory: Memory, key: str, parent: str) -> dict[str, Any]:
     content = {"content_type": "text", "parts": [memory.whole_text.strip("\n")]}
-    message = {
+    message: dict[str, Any] = {
         "id": key,
         "author": {"role": "assistant", "name": None, "metadata": {}},
         "create_time": memory.created.timestamp() if memory.created else None,
@@ -185,7 +185,7 @@ def _add(held: list[Any], memory: Memory) -> str:
     """Add `memory` to the conversation that is ours, made at need; return its key."""
     ours = next((item for item in _tables(held) if item.get("conversation_id") == _OURS), None)
     if ours is None:
-        root = {"id": "root", "message": None, "parent": None, "children": []}
+        root: dict[str, Any] = {"id": "root", "message": None, "parent": None, "children": []}
         ours = {"title": _TITLE, "conversation_id": _OURS, "id": _OURS, "mapping": {"root": root}}
         held.append(ours)
     mapping = ours["mapping"]

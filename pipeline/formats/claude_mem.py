@@ -114,7 +114,7 @@ class ClaudeMem(JsonItems):
         if base is not None:
             there = self.decoded(base)
             old = self.encoded(there, None) if isinstance(there, Memory) else {}
-            changed = {key: value for key, value in fields.items() if old.get(key) != value}
+            changed: dict[str, Any] = {key: value for key, value in fields.items() if old.get(key) != value}
             # What stood in two places stands in one then.
             changed |= {"facts": "[]", "text": None} if "narrative" in changed else {}
             changed |= {"files_modified": "[]"} if "files_read" in changed else {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -167,7 +168,7 @@ def test_exported_memories_come_in_elsewhere_as_they_were(
     assert import_from(app, name, path).number("there") == 2
     if not done.lost:
         ours, theirs = memories(bench.store.path), memories(tmp_path / "there")
-        kept = {"origin": "", "sources": (), "extra": {}}
+        kept: dict[str, Any] = {"origin": "", "sources": (), "extra": {}}
         assert [replace(item, **kept) for item in theirs.values()] == [
             replace(item, **kept) for item in ours.values()
         ]

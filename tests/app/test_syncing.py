@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ def notes(tmp_path: Path) -> Path:
     return note(tmp_path / ".memory", "user-tabs", TABS)
 
 
-def change(app: App, name: str = "user-tabs", **values: str) -> None:
+def change(app: App, name: str = "user-tabs", **values: Any) -> None:
     update_memory(app, app.open_store(), name, Change(**values))
 
 

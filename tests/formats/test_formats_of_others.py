@@ -77,7 +77,7 @@ def with_text(record: Carried, text: str) -> Carried:
 
 # -- mem0 ---------------------------------------------------------------------------------------------
 
-MEM0 = {
+MEM0: dict[str, Any] = {
     "results": [
         {
             "id": "055214db-7728-4221-8789-cadce8d0c98d",
@@ -133,7 +133,7 @@ def test_what_mem0_keeps_beside_a_memory_stays_when_its_text_changes(tmp_path: P
 
 # -- claude-mem ---------------------------------------------------------------------------------------
 
-CLAUDE_MEM = {
+CLAUDE_MEM: dict[str, Any] = {
     "exportedAt": "2026-11-29T19:37:10.851Z",
     "query": "pump",
     "totalObservations": 2,
