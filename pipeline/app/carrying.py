@@ -81,8 +81,8 @@ class _Taking:
     def __init__(
         self, app: App, store: Store, format_: Format, done: Carrying, *, instead: bool, force: bool
     ) -> None:
-        # What is doubtful is judged here: the door itself only has to let a person's --replace pass.
-        self.door = Door(store, now=app.clock.now(), approved=instead or force)
+        # What is doubtful is judged here, once; the person's word to the door is for --replace.
+        self.door = Door(store, now=app.clock.now(), approved=True)
         self.paths: dict[str, str] = {}
         self._now = app.clock.now()
         self._here = Here(store, format_)
