@@ -43,6 +43,8 @@ _TAKEN_OUT = re.compile(re.escape(TAKEN_OUT) + r"([^\]]*)\]")
 _LEFT_OUT = r"(a secret left out: \1)"
 """What stands for a secret: the mark of redaction itself may stand in no memory."""
 Files = Mapping[Path, bytes | None]
+_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{5,63}")
+"""What may be the id of a memory here, and so the end of a file's name."""
 _THEIR_TYPE = "their_type"
 _TEXTS = (
     *("name", "title", "description", "body", "tags", "anchors", "aliases", "replaces", "cues", "relations"),
@@ -128,13 +130,15 @@ def admitted(record: Carried, format_: Format) -> tuple[Memory, int]:
     if memory.origin not in ("", "imported") or memory.sources:
         claim = {"origin": memory.origin, "sources": [item.as_told() for item in memory.sources]}
         extra.setdefault(CLAIMED, _without({key: value for key, value in claim.items() if value}, []))
-    if not memory.id:
+    ident = memory.id if _ID.fullmatch(memory.id) else ""
+    if not ident:
         extra[IMPORTED_FROM] = f"{format_.name}:{record.key}"
     description = one_line(memory.description, MAX_DESCRIPTION) or first_line(memory.body)
     slug = slugify(memory.name or memory.title or description)
     title = memory.title or (memory.name if memory.name != slug else "")
     return replace(
         memory,
+        id=ident,
         type=kind,
         name=slug,
         title=one_line(title, _MOST_TITLE),

@@ -184,19 +184,23 @@ class There:
         self._by_id = {item.memory.id: item for item in seen.records if item.memory.id}
         self._by_source = {f"{format_.name}:{item.key}": item for item in seen.records}
         self._by_name = {slugify(item.memory.name): item for item in seen.records if item.memory.name}
-        self._by_text = {format_.there_and_back(item.memory).body.strip("\n"): item for item in seen.records}
+        self._by_text: dict[str, list[Carried]] = {}
+        for item in seen.records:
+            text = format_.there_and_back(item.memory).body.strip("\n")
+            self._by_text.setdefault(text, []).append(item)
         self._taken: set[str] = set()
 
     def same(self, document: Document) -> Carried | None:
         """Return the record that `document` is, each one once; None where there is none."""
         memory = document.memory
-        found = (
+        known = (
             self._by_id.get(document.id)
             or self._by_source.get(str(memory.extra.get(IMPORTED_FROM) or ""))
             or self._by_name.get(document.name)
-            or self._by_text.get(self._format.there_and_back(memory).body.strip("\n"))
         )
-        if found is None or found.key in self._taken:
-            return None
-        self._taken.add(found.key)
+        text = self._format.there_and_back(memory).body.strip("\n")
+        free = (item for item in self._by_text.get(text, []) if item.key not in self._taken)
+        found = known if known is not None and known.key not in self._taken else next(free, None)
+        if found is not None:
+            self._taken.add(found.key)
         return found

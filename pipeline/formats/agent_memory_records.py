@@ -26,6 +26,7 @@ from pipeline.formats.agent_memory.options import load
 from pipeline.formats.agent_memory.reading import Content, bytes_of, read
 from pipeline.formats.agent_memory.schema import KINDS, TASK, Record
 from pipeline.formats.carried import Carried, Plain, Reading, Written, require
+from pipeline.hooklib.front_matter import text_of, texts_of
 from pipeline.store.files.document import front_of
 from pipeline.store.files.frontmatter_schema import first_line, to_memory
 
@@ -207,14 +208,14 @@ def _agrees(key: str, held: dict[str, Any], front: dict[str, Any]) -> bool:
     """Whether what ``reverie`` has under `key` is what the line's own field says, told more exactly."""
     if key not in held or key not in _SHOWN:
         return False
+    value = held[key]
     if key == "importance":
-        return _word(float(held[key])) == _word(front[key])
+        return isinstance(value, float | int) and 0 <= value <= 1 and _word(value) == _word(front[key])
     if key == "tags":
-        return _tags(Memory("", "", "", "", tags=tuple(held[key]))) == tuple(front[key])
+        return _tags(Memory("", "", "", "", tags=tuple(texts_of(value)))) == tuple(front[key])
     if key == "status":
-        return _status(str(held[key]), bool(front.get("blockers"))) == _status(
-            front[key], bool(front.get("blockers"))
-        )
+        blocked = bool(front.get("blockers"))
+        return _status(text_of(value), blocked) == _status(front[key], blocked)
     return bool(held[key] == front[key])
 
 

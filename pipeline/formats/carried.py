@@ -209,7 +209,8 @@ def plain_value(memory: Memory, name: str) -> Any:
     if name == "body":
         return value.strip("\n")
     if name == "title":
-        return memory.shown_title
+        # A title that is the name once more says nothing: names differ by side.
+        return "" if memory.title == replace(memory, title="").shown_title else memory.title
     if name == "extra":
         return _plain({key: item for key, item in value.items() if key not in OURS and item != {}})
     return _plain(value)

@@ -16,9 +16,10 @@ from pipeline.core.errors import InputError
 from pipeline.core.ids import derived_id
 from pipeline.domain.memory import Memory
 from pipeline.formats.carried import Carried, Plain, Reading, Written
-from pipeline.formats.json_items import held_json, items, parsed
+from pipeline.formats.json_items import as_bytes, held_json, items, parsed
 from pipeline.hooklib.front_matter import text_of
-from pipeline.store.files.frontmatter_schema import first_line
+from pipeline.hooklib.plain import is_well_formed
+from pipeline.store.files.frontmatter_schema import first_line, plain
 
 _BIO = "bio"
 _CONTEXT = "user_editable_context"
@@ -74,7 +75,7 @@ class ChatGpt(Plain):
                 key = f"{node}:{part}" if part else node
                 known = next((item for item in seen.records if item.memory.body == memory.body), None)
                 # Custom instructions stand in each conversation anew.
-                if key not in keys and known is None:
+                if key not in keys and known is None and is_well_formed(key):
                     seen.records.append(Carried(memory, key, file, line, message))
                     keys.add(key)
         return spoken
@@ -82,7 +83,8 @@ class ChatGpt(Plain):
     def there_and_back(self, memory: Memory) -> Memory:
         """Return what of `memory` is read again once it was written."""
         node = _node(memory, "n", "root")
-        return next(memory for _, memory in _remembered(node["message"]))
+        blank = Memory(name="", description="", type="user", body="")
+        return next((memory for _, memory in _remembered(node["message"])), blank)
 
     def write(self, path: Path, records: Sequence[Carried], gone: Collection[str], seen: Reading) -> Written:
         """Plan the file with one conversation more, which holds what was remembered here."""
@@ -91,7 +93,8 @@ class ChatGpt(Plain):
         keys = []
         for record in records:
             key = record.key.partition(":")[0]
-            node = next((c["mapping"][key] for c in _tables(held) if key and key in c["mapping"]), None)
+            nodes = [c["mapping"][key] for c in _tables(held) if key and key in c["mapping"]]
+            node = next((item for item in nodes if _message(item) == record.raw), None)
             if node is not None:
                 _rewrite(node["message"], record)
                 keys.append(record.key)
@@ -104,7 +107,7 @@ class ChatGpt(Plain):
         for conversation in _tables(held):
             for key in {*gone} & {*conversation["mapping"]}:
                 _unlink(conversation["mapping"], key)
-        return Written({file: (json.dumps(held, ensure_ascii=False, indent=1) + "\n").encode()}, keys)
+        return Written({file: as_bytes(held, indent=1)}, keys)
 
 
 def messages(conversation: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -120,16 +123,16 @@ def messages(conversation: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]
         seen.add(key)
         if isinstance(node.get("message"), dict):
             yield key, node["message"]
-        children = node.get("children")
-        waiting += [
-            child
-            for child in reversed(children if isinstance(children, list) else [])
-            if isinstance(child, str)
-        ]
+        waiting += reversed(_children(node))
 
 
 def _remembered(message: dict[str, Any]) -> Iterator[tuple[str, Memory]]:
     """Yield what `message` puts into the memory, each with the part of it, "" for all."""
+    try:
+        message = plain(message)
+    except ValueError:
+        # Nested deeper than anything that tells a memory.
+        return
     content = message.get("content")
     if not isinstance(content, dict):
         return
@@ -162,7 +165,7 @@ def _is_spoken(message: dict[str, Any]) -> bool:
     return role in ("user", "assistant") and isinstance(content, dict) and bool(_text(content))
 
 
-def _node(memory: Memory, key: str, parent: str) -> dict[str, Any]:
+def _node(memory: Memory, key: str, parent: str | None) -> dict[str, Any]:
     content = {"content_type": "text", "parts": [memory.whole_text.strip("\n")]}
     message: dict[str, Any] = {
         "id": key,
@@ -189,12 +192,22 @@ def _add(held: list[Any], memory: Memory) -> str:
         ours = {"title": _TITLE, "conversation_id": _OURS, "id": _OURS, "mapping": {"root": root}}
         held.append(ours)
     mapping = ours["mapping"]
-    parent = list(mapping)[-1]
+    parent = next((key for key in reversed(mapping) if isinstance(mapping[key], dict)), None)
     key = derived_id(_OURS, memory.id or memory.name, memory.body)
-    mapping[parent]["children"].append(key)
+    if parent is not None:
+        mapping[parent]["children"] = [*_children(mapping[parent]), key]
     mapping[key] = _node(memory, key, parent)
     ours["current_node"] = key
     return key
+
+
+def _children(node: dict[str, Any]) -> list[str]:
+    found = node.get("children")
+    return [child for child in found if isinstance(child, str)] if isinstance(found, list) else []
+
+
+def _message(node: Any) -> Any:
+    return node.get("message") if isinstance(node, dict) else None
 
 
 def _rewrite(message: dict[str, Any], record: Carried) -> None:
@@ -208,11 +221,13 @@ def _rewrite(message: dict[str, Any], record: Carried) -> None:
 def _unlink(mapping: dict[str, Any], key: str) -> None:
     """Take a node out of the tree; what hung on it hangs on its parent."""
     node = mapping.pop(key)
-    parent, children = node.get("parent"), node.get("children") or []
-    if parent in mapping:
-        links = mapping[parent]["children"]
+    parent, children = node.get("parent"), _children(node)
+    above = mapping.get(parent) if isinstance(parent, str) else None
+    if isinstance(above, dict):
+        links = _children(above)
         at = links.index(key) if key in links else len(links)
-        links[at : at + 1] = children
+        above["children"] = [*links[:at], *children, *links[at + 1 :]]
     for child in children:
-        if child in mapping and mapping[child].get("parent") == key:
-            mapping[child]["parent"] = parent
+        below = mapping.get(child)
+        if isinstance(below, dict) and below.get("parent") == key:
+            below["parent"] = parent

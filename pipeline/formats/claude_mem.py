@@ -19,7 +19,7 @@ from pipeline.formats.carried import Carried, Reading, Written
 from pipeline.formats.json_items import JsonItems
 from pipeline.hooklib.front_matter import text_of
 from pipeline.hooklib.plain import one_line
-from pipeline.store.files.frontmatter_schema import first_line
+from pipeline.store.files.frontmatter_schema import first_line, plain
 from pipeline.text.slugs import slugify
 
 PROJECT = "reverie"
@@ -63,8 +63,9 @@ class ClaudeMem(JsonItems):
         seen = super().read(path)
         rest = seen.rest if isinstance(seen.rest, dict) else {}
         for kind in ("summaries", "prompts"):
-            if rest.get(kind):
-                seen.fault(path.name, None, f"{len(rest[kind])} {kind} are dialogue, no memories")
+            number = len(_listed(rest, kind))
+            if number:
+                seen.fault(path.name, None, f"{number} {kind} are dialogue, no memories")
         return seen
 
     def _of_rows(self, path: Path) -> Reading:
@@ -133,9 +134,9 @@ class ClaudeMem(JsonItems):
 
     def key_of(self, item: dict[str, Any]) -> str:
         """Return the id of its row; of one that has none yet, by what its import knows it again."""
-        if item.get("id") is not None:
-            return text_of(item["id"])
-        return "|".join(text_of(item.get(key)) for key in ("memory_session_id", "title", "created_at_epoch"))
+        return text_of(item.get("id")) or "|".join(
+            text_of(item.get(key)) for key in ("memory_session_id", "title", "created_at_epoch")
+        )
 
     def write(self, path: Path, records: Sequence[Carried], gone: Collection[str], seen: Reading) -> Written:
         """Plan the file; the database is another program's, which may be at work in it."""
@@ -150,14 +151,14 @@ class ClaudeMem(JsonItems):
     def around(self, held: Any, found: list[dict[str, Any]]) -> Any:
         """Return the whole file: an observation that comes from here has a session that its import needs."""
         held = held if isinstance(held, dict) else {}
-        sessions = [item for item in held.get("sessions") or [] if isinstance(item, dict)]
-        known = {item.get("memory_session_id") for item in sessions}
+        sessions = _listed(held, "sessions")
+        known = {text_of(item.get("memory_session_id")) for item in sessions if isinstance(item, dict)}
         for item in found:
             session = item.get("memory_session_id") if isinstance(item, dict) else None
             if isinstance(session, str) and session.startswith(_SESSION) and session not in known:
                 sessions.append(_session(item))
         head = {"exportedAt": "", "exportedAtEpoch": 0, "query": "", **held}
-        summaries, prompts = held.get("summaries") or [], held.get("prompts") or []
+        summaries, prompts = _listed(held, "summaries"), _listed(held, "prompts")
         numbers = {
             "totalObservations": len(found),
             "totalSessions": len(sessions),
@@ -172,10 +173,15 @@ def texts(value: Any) -> list[str]:
     """Return the texts of a list, which claude-mem keeps as JSON in a text."""
     if isinstance(value, str):
         try:
-            value = json.loads(value)
+            value = plain(json.loads(value))
         except ValueError:
             value = [value]
     return [text for item in value if (text := text_of(item))] if isinstance(value, list) else []
+
+
+def _listed(held: dict[str, Any], key: str) -> list[Any]:
+    found = held.get(key)
+    return [*found] if isinstance(found, list) else []
 
 
 def _files(item: dict[str, Any]) -> list[str]:

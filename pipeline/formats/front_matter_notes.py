@@ -65,7 +65,8 @@ class ClaudeCode(Notes):
         yield from (path for path, _ in memory_files(root, [], stamps=False))
 
     def decoded(self, data: bytes, path: str) -> Carried:
-        """Return the memory in `data`."""
+        """Return the memory in `data`, which must be UTF-8: it is written again where it changes."""
+        split(data, path)
         return Carried(parse(data, path), path, path, 1, data)
 
     def encoded(self, memory: Memory, base: bytes | None) -> bytes:
@@ -82,6 +83,7 @@ class Cognitive(ClaudeCode):
 
     def decoded(self, data: bytes, path: str) -> Carried:
         """Return the memory in `data`; of some the folder alone tells the type."""
+        split(data, path)
         return Carried(parse(data, home_of(path)), path, path, 1, data)
 
     def file_name(self, memory: Memory) -> str:

@@ -11,9 +11,11 @@ from typing import Any, ClassVar
 from pipeline.core.errors import InputError, StoreError, cause
 from pipeline.domain.memory import Memory
 from pipeline.formats.carried import Carried, Plain, Reading, Written, require
+from pipeline.hooklib.plain import is_well_formed, well_formed
+from pipeline.store.files.frontmatter_schema import plain
 from pipeline.store.files.layout import read_regular
 
-MOST_JSON = 200_000_000
+MOST_JSON = 500_000_000
 _BLANK = re.compile(r"[ \t\r\n]*")
 _JSON = json.JSONDecoder()
 
@@ -81,6 +83,14 @@ def _blank(text: str, at: int) -> int:
     return found.end() if found else at
 
 
+def as_bytes(value: Any, *, indent: int) -> bytes:
+    """Return `value` as a JSON file; what is no text in UTF-8, such as half a surrogate, as its escape."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    if not is_well_formed(text):
+        text = json.dumps(value, indent=indent)
+    return (text + "\n").encode()
+
+
 class JsonItems(Plain):
     """A JSON file: a list of items, or a table with such a list under one of `lists`."""
 
@@ -118,11 +128,11 @@ class JsonItems(Plain):
             )
         keys: set[str] = set()
         for line, item in items(text, self.lists):
-            memory = self.decoded(item) if isinstance(item, dict) else "it is no object"
+            memory = self._read(item)
             if isinstance(memory, str):
                 seen.fault(path.name, line, memory)
                 continue
-            key = self.key_of(item)
+            key = well_formed(self.key_of(item))
             if key in keys:
                 seen.fault(path.name, line, f"another item has its id {key}; the first counts")
                 continue
@@ -130,28 +140,40 @@ class JsonItems(Plain):
             seen.records.append(Carried(memory, key, path.name, line, item))
         return seen
 
+    def _read(self, item: Any) -> Memory | str:
+        if not isinstance(item, dict):
+            return "it is no object"
+        try:
+            return self.decoded(plain(item))
+        except ValueError as error:
+            return str(error)
+
     def there_and_back(self, memory: Memory) -> Memory:
         """Return what of `memory` is read again once it was written."""
-        back = self.decoded(json.loads(json.dumps(self.encoded(memory, None))))
+        back = self._read(json.loads(json.dumps(self.encoded(memory, None))))
         return back if isinstance(back, Memory) else Memory(name="", description="", type="", body="")
 
     def write(self, path: Path, records: Sequence[Carried], gone: Collection[str], seen: Reading) -> Written:
         """Plan the file with `records` in it; items that are none of them stay where they are."""
         changed = {record.key: record for record in records if record.key}
-        found: list[dict[str, Any]] = []
+        known = {record.key: record.raw for record in seen.records}
+        found: list[Any] = []
+        keys: dict[int, str] = {}
         for item in self._list_of(seen.rest):
-            key = self.key_of(item) if isinstance(item, dict) else ""
-            if key in gone and key:
-                continue
-            known = changed.get(key)
-            found.append(self.encoded(known.memory, item) if known and key else item)
-        keys = []
+            key = well_formed(self.key_of(item)) if isinstance(item, dict) else ""
+            if key not in known or known[key] != item:
+                found.append(item)
+            elif key in changed:
+                found.append(self.encoded(changed[key].memory, plain(item)))
+                keys[id(changed[key])] = self.key_of(found[-1])
+            elif key not in gone:
+                found.append(item)
         for record in records:
             if not record.key:
                 found.append(self.encoded(record.memory, None))
-            keys.append(record.key or self.key_of(found[-1]))
+                keys[id(record)] = self.key_of(found[-1])
         whole = self.around(seen.rest, found)
-        return Written({path: (json.dumps(whole, ensure_ascii=False, indent=2) + "\n").encode()}, keys)
+        return Written({path: as_bytes(whole, indent=2)}, [keys[id(record)] for record in records])
 
     def _list_of(self, held: Any) -> list[Any]:
         if isinstance(held, list):

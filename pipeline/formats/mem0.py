@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from pipeline.core.clock import iso
-from pipeline.core.ids import new_id
+from pipeline.core.ids import digest, new_id
 from pipeline.domain.memory import TYPES, Memory
 from pipeline.formats.json_items import JsonItems
 from pipeline.hooklib.front_matter import text_of
+from pipeline.hooklib.plain import well_formed
 from pipeline.store.files.document import front_of
 from pipeline.store.files.frontmatter_schema import to_memory
 
@@ -69,14 +70,13 @@ class Mem0(JsonItems):
         there = self.decoded(base)
         old = self.encoded(there, None)["metadata"] if isinstance(there, Memory) else {}
         fresh = {key: value for key, value in item["metadata"].items() if old.get(key) != value}
-        metadata = {
-            key: value for key, value in (kept or {}).items() if key in item["metadata"] or key not in old
-        }
-        return {**base, **item, "id": base.get("id"), "metadata": {**metadata, **fresh}}
+        kept = kept if isinstance(kept, dict) else {}
+        metadata = {key: value for key, value in kept.items() if key in item["metadata"] or key not in old}
+        return {**base, **item, "id": base.get("id") or item["id"], "metadata": {**metadata, **fresh}}
 
     def key_of(self, item: dict[str, Any]) -> str:
-        """Return the id of `item`."""
-        return text_of(item.get("id"))
+        """Return the id of `item`; of one without, what its text tells it by."""
+        return text_of(item.get("id")) or f"text-{digest(well_formed(str(item.get('memory'))))[:12]}"
 
     def around(self, held: Any, found: list[dict[str, Any]]) -> Any:
         """Return the whole file with the list `found`."""

@@ -79,7 +79,8 @@ def test_a_memory_goes_there_and_back(first: str, second: str, tmp_path: Path) -
     both = CARRIES[first] & CARRIES[second]
     assert "body" in both
     for memory, start, end in zip(MEMORIES, before, after, strict=True):
-        for name in both - {"type"}:
+        assert "title" not in both or start.shown_title == end.shown_title == memory.shown_title
+        for name in both - {"type", "title"}:
             assert plain_value(start, name) == plain_value(memory, name), name
             assert plain_value(end, name) == plain_value(start, name), name
     if {first, second}.isdisjoint({"claude-mem", "chatgpt-export"}):
