@@ -70,12 +70,15 @@ class ChatGpt(Plain):
         keys, spoken = seen.keys(), 0
         for node, message in messages(conversation):
             found = list(_remembered(message))
+            if found and not is_well_formed(node):
+                seen.fault(file, line, "a message in it has no usable id")
+                continue
             spoken += not found and _is_spoken(message)
             for part, memory in found:
                 key = f"{node}:{part}" if part else node
                 known = next((item for item in seen.records if item.memory.body == memory.body), None)
                 # Custom instructions stand in each conversation anew.
-                if key not in keys and known is None and is_well_formed(key):
+                if key not in keys and known is None:
                     seen.records.append(Carried(memory, key, file, line, message))
                     keys.add(key)
         return spoken
