@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from bench import behind, dream, growth, hooks, ingest, search, starts, store
+from bench import agent_memory, behind, dream, growth, hooks, ingest, search, starts, store
 from bench.row import GIVEN, OWN, Group, Row, Target, single
 
 IN_PROCESS = "in process, after one untimed round"
@@ -19,6 +19,7 @@ STORE = "The store and its indexes"
 def groups() -> list[Group]:
     """Return all rows, those measured together in one group. Raises ValueError if two have one name."""
     made = [*hooks.groups(), *starts.groups(), *behind.groups(), *_intake(), *_store(), *growth.groups()]
+    made += agent_memory.groups()
     names = [row.name for group in made for row in group.rows]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:

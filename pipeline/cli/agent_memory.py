@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -72,7 +72,7 @@ def agent_memory_flags(
     """
     if context.invoked_subcommand is not None:
         return
-    deeds = {
+    deeds: dict[str, tuple[bool, Callable[[], None]]] = {
         "--init": (init, lambda: initialise(folder)),
         "--rebuild-index": (rebuild, lambda: care.rebuild_index(folder)),
         "--validate": (validates, lambda: care.validate(folder)),
@@ -84,13 +84,13 @@ def agent_memory_flags(
         "--version": (version, lambda: output.line(f"agent-memory {VERSION}")),
         "--test-connection": (test, lambda: care.test_connection(folder)),
     }
-    wanted = {name: deed for name, (is_given, deed) in deeds.items() if is_given}
-    if len(wanted) > 1:
-        raise UsageError(f"{' and '.join(wanted)} exclude each other", fix="Name one of them.")
-    if not wanted:
+    chosen = {name: deed for name, (is_given, deed) in deeds.items() if is_given}
+    if len(chosen) > 1:
+        raise UsageError(f"{' and '.join(chosen)} exclude each other", fix="Name one of them.")
+    if not chosen:
         output.line(context.get_help())
         return
-    next(iter(wanted.values()))()
+    next(iter(chosen.values()))()
 
 
 @agent_memory.command("init")
@@ -119,16 +119,12 @@ def add(
     as_json: JsonOption = False,
 ) -> None:
     """Add a memory."""
-    given = {
-        "content": " ".join(text),
-        "category": category,
-        "tags": tag or [],
-        "importance": importance,
-        "task_metadata": _task(status, blocker, outcome),
-    }
-    require_keepable(texts_of(given), by_person=True)
+    content, task = " ".join(text), _task(status, blocker, outcome)
+    require_keepable(texts_of([content, category, tag, task]), by_person=True)
     memory = opened(folder)
-    made = memory.append(kind, given.pop("content"), **given)
+    made = memory.append(
+        kind, content, category=category, tags=tag or (), importance=importance, task_metadata=task
+    )
     tell_warnings(memory)
     output.data(made, lambda: output.line(f"added {made['id']}"), as_json=as_json)
 
@@ -217,7 +213,7 @@ def archive(
 ) -> None:
     """Archive learnings that nobody used and tasks long done, or the memories you name.
 
-    Core memories are archived by name only.
+    Core memories go there by name only.
     """
     memory = opened(folder)
     if idents:
@@ -233,7 +229,7 @@ def archive(
 def delete(
     ident: IdArgument,
     permanent: Annotated[
-        bool, typer.Option("--permanent", help="Take it out for good, instead of archiving it.")
+        bool, typer.Option("--permanent", help="Take it out for good, not into the archive.")
     ] = False,
     folder: DirOption = None,
     as_json: JsonOption = False,

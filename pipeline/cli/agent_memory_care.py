@@ -4,30 +4,35 @@ from __future__ import annotations
 
 import getpass
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from pipeline.app import agent_memory as mirroring
+from pipeline.app import scopes
+from pipeline.app.application import App
+from pipeline.app.history import short_id
 from pipeline.cli import output
 from pipeline.cli.agent_memory_options import DirOption, TypeOption, opened, tell_warnings
-from pipeline.cli.options import DryRunOption, JsonOption
+from pipeline.cli.options import DryRunOption, GraphOption, JsonOption, StoreOption, UserOption
 from pipeline.core.tools import run_tool
 from pipeline.formats.agent_memory import checking, transfer
 from pipeline.formats.agent_memory.checking import Finding
 from pipeline.formats.agent_memory.index import VERSION, version_of
 from pipeline.formats.agent_memory.layout import acl_command
 from pipeline.formats.agent_memory.memory import Page
+from pipeline.formats.agent_memory.mirror import Synced, in_words
 from pipeline.text.humanize import count
 
-_MOST_NAMED = 20
+_MOST_ROWS = 20
 ForceOption = Annotated[bool, typer.Option("--force", help="Write over what is there.")]
 
 
 def add_to(group: typer.Typer) -> None:
     """Add the commands of this module to `group`."""
-    named = {
+    named: dict[str, Callable[..., None]] = {
         "validate": validate,
         "repair": repair,
         "restore": restore,
@@ -35,6 +40,7 @@ def add_to(group: typer.Typer) -> None:
         "export": export,
         "import": import_file,
         "migrate": migrate,
+        "sync": sync,
     }
     for name, command in named.items():
         group.command(name)(command)
@@ -92,7 +98,7 @@ def export(
     force: ForceOption = False,
     folder: DirOption = None,
 ) -> None:
-    """Write all memories to one file, archived ones too."""
+    """Write all memories to one file, those in the archive too."""
     memory = opened(folder)
     number = transfer.export(memory, target, force=force)
     tell_warnings(memory)
@@ -124,6 +130,29 @@ def migrate(folder: DirOption = None) -> None:
     output.line(
         f"version {before} is {VERSION} now" if before != VERSION else f"version {VERSION} is the newest"
     )
+
+
+def sync(
+    dry_run: DryRunOption = False,
+    user: UserOption = False,
+    graph: GraphOption = None,
+    store: StoreOption = None,
+    folder: DirOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make the store here and the files the same, in both directions; where both changed, both texts stay.
+
+    `reverie config set agent_memory.mirror user` keeps the memories for all projects so after each run.
+    """
+    app, memory = App(store=store, user=user, graph=graph), opened(folder)
+    done = mirroring.sync(app, memory, dry_run=dry_run)
+    tell_warnings(memory)
+    output.data(done, lambda: _tell_sync(done), as_json=as_json)
+    if dry_run:
+        output.talk("nothing was changed")
+    elif done.change:
+        option = scopes.option(app, own=True)
+        output.talk(f"`reverie undo {option}{short_id(app, done.change)}` takes back what came in.")
 
 
 def test_connection(folder: Path | None) -> None:
@@ -165,6 +194,15 @@ def _tell_findings(found: Sequence[Finding]) -> None:
     output.line(count(len(found), "finding") if found else "all is well")
 
 
+def _tell_sync(done: Synced) -> None:
+    output.line(in_words(done.rows) or "both are the same")
+    named = [row for row in done.rows if row.why]
+    for row in named[:_MOST_ROWS]:
+        output.hanging("- ", f"{row.name or row.id}: {row.why}")
+    if len(named) > _MOST_ROWS:
+        output.line(f"- and {len(named) - _MOST_ROWS} more; --json names all")
+
+
 def _tell_import(done: transfer.Taken, source: Path, *, dry_run: bool) -> None:
     would = "would be " if dry_run else ""
     words = {
@@ -179,8 +217,8 @@ def _tell_import(done: transfer.Taken, source: Path, *, dry_run: bool) -> None:
     if done.secrets:
         output.line(f"secrets taken out: {done.secrets}")
     named = [row for row in done.rows if row.why]
-    for row in named[:_MOST_NAMED]:
+    for row in named[:_MOST_ROWS]:
         where = f"{source}:{row.line}" if row.line else f"{source} {row.id}".rstrip()
         output.hanging("- ", f"{where}: {row.why}")
-    if len(named) > _MOST_NAMED:
-        output.line(f"- and {len(named) - _MOST_NAMED} more; --json names all")
+    if len(named) > _MOST_ROWS:
+        output.line(f"- and {len(named) - _MOST_ROWS} more; --json names all")

@@ -47,9 +47,16 @@ POINTS = (
     "agent_memory.backed_up",
     "agent_memory.before_rename",
     "agent_memory.renamed",
+    "mirror.after_ours",
+    "mirror.after_theirs",
 )
 
 _visits: dict[str, int] = {}
+
+
+def is_wanted() -> bool:
+    """Whether a test asked for a death at any point."""
+    return "REVERIE_CRASH_AT" in os.environ
 
 
 def reach(point: str) -> None:

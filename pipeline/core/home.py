@@ -165,6 +165,11 @@ class Home:
         return self.path / home_files.MCP_TOKEN
 
     @property
+    def mirrors(self) -> Path:
+        """Return the folder of what stores and others' files had when they were last the same."""
+        return self.path / home_files.MIRRORS
+
+    @property
     def installed(self) -> Path:
         """Return the record of what installing did."""
         return self.path / home_files.INSTALLED

@@ -22,6 +22,7 @@ from pipeline.core.ids import new_id
 from pipeline.domain.memory import TYPES, Memory
 from pipeline.formats.agent_memory import AgentMemory, schema
 from pipeline.formats.agent_memory.layout import FILES
+from pipeline.formats.agent_memory.mapping import OURS as MIRRORED
 from pipeline.formats.agent_memory.options import load
 from pipeline.formats.agent_memory.reading import Content, bytes_of, read
 from pipeline.formats.agent_memory.schema import KINDS, TASK, Record
@@ -134,9 +135,14 @@ def encoded(memory: Memory, base: Record | None) -> Record:
     """Return the line of `memory`: a new one, or `base` with what differs replaced."""
     if base is not None:
         return _onto(memory, base)
-    tier = memory.type_row.tier
     extra = dict(memory.extra)
-    category = extra.pop(_CATEGORY, None) if memory.type == _TYPES[tier] else None
+    # What the mirror of our store keeps of the line that a memory was.
+    kept = extra.get(MIRRORED)
+    kept = kept if isinstance(kept, dict) else {}
+    tier = kept["tier"] if kept.get("tier") in KINDS else memory.type_row.tier
+    category = kept.get(_CATEGORY)
+    if memory.type == _TYPES[tier]:
+        category = extra.pop(_CATEGORY, None) or category
     created = memory.created or memory.updated or _LONG_AGO
     record: Record = {
         "id": memory.id or new_id(),
@@ -161,6 +167,7 @@ def _with_more(record: Record, memory: Memory) -> Record:
     front = {key: value for key, value in front_of(memory).items() if key not in ("id", "metadata")}
     plain = front_of(decoded(record))
     more: dict[str | None, Any] = {key: value for key, value in front.items() if plain.get(key) != value}
+    more["type"] = memory.type  # The mirror of our store goes by it, whatever the category.
     for name in (None, *_LEAVING):
         more.pop(name, None)
         whole = {**record, _MORE: more} if more else record
@@ -194,6 +201,9 @@ def decoded(record: Record) -> Memory:
         "updated": record["updated_at"],
         **_of_task(record.get("task_metadata")),
     }
+    exact = held.get("type")
+    if category not in TYPES and exact in TYPES and TYPES[exact].tier == tier:
+        front["type"] = exact
     if category and category not in TYPES:
         front[_CATEGORY] = category
     body = str(record["content"]).strip("\n") + "\n"

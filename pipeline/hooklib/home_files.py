@@ -39,6 +39,8 @@ SYNCS = "syncs"
 """For each file or folder that `reverie sync` keeps in step: what both sides had last."""
 FORMER = "former"
 """Files elsewhere as they were before `reverie export` or `reverie sync` wrote them."""
+MIRRORS = "mirrors"
+"""What a store and the files of another program had when they were last the same."""
 
 SPOOL = "spool"
 QUARANTINE = "spool/quarantine"

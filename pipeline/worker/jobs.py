@@ -38,7 +38,7 @@ from pipeline.ledger.outages import Outage
 from pipeline.llm.retry import PASSES
 from pipeline.recall.prepared import hook_state, session_memory
 from pipeline.record import changing, field
-from pipeline.worker import extraction_runner, recall_log, retry
+from pipeline.worker import extraction_runner, mirroring, recall_log, retry
 from pipeline.worker.context import WorkerContext, log_fields
 from pipeline.worker.derived_files import DerivedFiles
 from pipeline.worker.dream_runner import DreamRunner
@@ -150,10 +150,12 @@ class Worker:
             asks = self._may_ask(done, now_too=now_too) and self._extract_due(done, now_too=now_too)
             recall_log.count(context)
             self.dreams.queue()
+            mirroring.keep(context)
             self.derived.rebuild()
             self.derived.refresh_daily()
             if asks:
                 self._dream_due(done, now_too=now_too)
+            mirroring.keep(context)
             self.derived.index()
             session_memory.sweep(context.home, context.now())
         self._keep_for_a_time()

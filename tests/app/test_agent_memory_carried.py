@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from pipeline.app.carrying import export_to, import_from
 from pipeline.core.errors import InputError
 from pipeline.domain.memory import TYPES, Memory
 from pipeline.formats.agent_memory import AgentMemory
+from pipeline.formats.agent_memory.mapping import memory_of, record_of
 from pipeline.formats.agent_memory_records import decoded, encoded
 from pipeline.formats.carried import SAMPLE, Carried, lost
 from pipeline.formats.registry import format_named
@@ -112,3 +114,16 @@ def test_imported_twice_it_is_there(folder: Path, app: App) -> None:
     assert import_from(app, "agent-memory", folder).number("there") == 3
     found = memories(app.store_path)
     assert {memory.origin for memory in found.values()} == {"imported"} and len(found) == 3
+
+
+@pytest.mark.parametrize("kind", ["decision", "insight", "task", "procedure"])
+def test_the_mirror_of_our_store_and_this_read_each_others_lines(kind: str) -> None:
+    memory = replace(SAMPLE, type=kind, importance=0.71)
+    now = datetime(2026, 11, 29, tzinfo=UTC)
+    ours, mirrored = decoded(record_of(memory, {}, now)), memory_of(encoded(memory, None))
+    for found in (ours, mirrored):
+        assert (found.type, found.importance, found.title) == (kind, 0.71, memory.title)
+        assert found.body == memory.body and found.tags == memory.tags
+    kept = {"tier": "core", "category": "Performance"}
+    line = encoded(replace(memory, type="project", extra={"agent_memory": kept}), None)
+    assert (line["type"], line["category"]) == ("core", "Performance")

@@ -22,6 +22,7 @@ from pipeline.formats.agent_memory.memory import Change
 from pipeline.formats.agent_memory.schema import MOST_LINE, line_of, made
 from pipeline.formats.agent_memory.starting import start
 from tests.formats.conftest import NOON
+from tests.support.stores import die_at
 
 ROOT = Path(__file__).resolve().parents[2]
 OPTIONS = Options(max_core=5_000, max_learnings=5_000, lock_seconds=60)
@@ -81,14 +82,9 @@ def test_a_writer_that_is_killed_loses_no_acknowledged_write_and_holds_nobody_up
 
 def killed(root, deed, ident, point):
     """Do `deed` in a copy of this process that is killed at `point`; return whether it came there."""
-    pid = os.fork()
-    if not pid:
-        try:
-            os.environ["REVERIE_CRASH_AT"] = point
-            DEEDS[deed](AgentMemory(root, OPTIONS), ident)
-        finally:
-            os._exit(0)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+    ended = die_at(point, lambda: DEEDS[deed](AgentMemory(root, OPTIONS), ident))
+    assert ended in (0, -signal.SIGKILL)
+    return ended != 0
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no copy of a process can be made here")
@@ -260,6 +256,16 @@ def test_on_a_full_disk_the_files_stay_as_they_were(root):
     assert not validate(fresh)
 
 
+def test_of_a_line_that_fits_by_half_nothing_stays(root):
+    memory = AgentMemory(root, OPTIONS)
+    memory.append("core", "A memory")
+    whole = (root / "core_memories.jsonl").read_bytes()
+    append = FULL.partition("    lambda: memory.update")[0] + ")" + FULL.partition("\n)")[2]
+    out, err = started(append, root, len(whole) + 100).communicate(timeout=60)
+    assert out.split() == ["STORAGE_ERROR"], err
+    assert (root / "core_memories.jsonl").read_bytes() == whole
+
+
 def test_where_only_the_index_does_not_fit_the_memory_is_written(root):
     memory = AgentMemory(root, OPTIONS)
     ids = [memory.append("core", "x", tags=[f"tag {n}" for n in range(10)])["id"] for n in range(9)]
@@ -322,6 +328,19 @@ def test_what_a_later_version_wrote_is_read_and_not_written(root):
         assert caught.value.code == "STORAGE_ERROR"
     assert {path: path.read_bytes() for path in root.rglob("*") if path.is_file()} == before
     assert [item.kind for item in validate(fresh)] == ["version"]
+
+
+def test_where_the_lock_can_t_be_used_reading_goes_on_and_writing_says_so(root):
+    memory = AgentMemory(root, OPTIONS)
+    memory.append("core", "A memory", tags=["a"])
+    (root / ".lock").unlink()
+    (root / ".lock").mkdir()
+    fresh = AgentMemory(root, OPTIONS)
+    assert fresh.query(Query(tags=["a"])).memories[0]["access_count"] == 1
+    assert any("was not counted" in text for text in fresh.warnings)
+    with pytest.raises(AgentMemoryError) as caught:
+        fresh.append("core", "Another")
+    assert caught.value.code == "STORAGE_ERROR" and ".lock" in str(caught.value)
 
 
 def test_a_link_or_a_pipe_in_the_place_of_a_file_is_refused(root, tmp_path):

@@ -9,14 +9,14 @@ from datetime import timedelta
 import pytest
 
 from pipeline.core import system
-from pipeline.formats.agent_memory import AgentMemory, AgentMemoryError, Options, Query, options
+from pipeline.formats.agent_memory import AgentMemory, AgentMemoryError, Options, Query, writing
 from pipeline.formats.agent_memory import lock as locking
 from pipeline.formats.agent_memory.checking import repair, restore, validate
 from pipeline.formats.agent_memory.layout import acl_command
 from pipeline.formats.agent_memory.memory import Change
-from pipeline.formats.agent_memory.migrations import Step, migrate_held
+from pipeline.formats.agent_memory.migrations import Step, migrate_files
 from pipeline.formats.agent_memory.options import load
-from pipeline.formats.agent_memory.schema import faults, made
+from pipeline.formats.agent_memory.schema import faults, line_of, made
 from pipeline.formats.agent_memory.starting import log_to, start
 from pipeline.formats.agent_memory.transfer import export, import_from
 from tests.formats.conftest import NOON
@@ -192,6 +192,17 @@ def test_lines_of_another_program_are_seen_at_once(seeded, root):
     assert seeded.query(Query(tags=["python"])).total == 3
 
 
+def test_a_line_of_another_program_in_the_same_moment_is_seen(memory, root):
+    memory.append("core", "First")
+    index = memory.index()
+    other = made("core", "By another", tags=["other"], now=NOON)
+    with (root / "core_memories.jsonl").open("a") as file:
+        file.write(json.dumps(other) + "\n")
+    mine = made("core", "Mine", now=NOON)
+    written = writing.append(root / "core_memories.jsonl", [line_of(mine)])
+    assert not index.add([mine], root / "core_memories.jsonl", written, NOON)
+
+
 # -- queries ------------------------------------------------------------------------------------------
 
 
@@ -312,13 +323,13 @@ def test_a_soft_limit_archives_what_is_done_and_else_warns(root, clock):
     assert [item["content"] for item in memory.archived("learning")] == ["Old"]
 
 
-def test_a_limit_of_bytes_comes_first_where_it_is_reached_first(root, clock, monkeypatch):
-    monkeypatch.setitem(options.MOST_BYTES, "core", 900)
-    memory = AgentMemory(root, Options(), clock=clock)
-    memory.append("core", "x" * 400)
+def test_a_limit_of_bytes_comes_first_where_it_is_reached_first(root, clock):
+    memory = AgentMemory(root, Options(max_core=5_000), clock=clock)
+    memory.add([made("core", "é" * 4_900, now=NOON) for _ in range(980)])
     with pytest.raises(AgentMemoryError) as caught:
-        memory.append("core", "x" * 400)
+        memory.add([made("core", "é" * 4_900, now=NOON) for _ in range(20)])
     assert caught.value.code == "LIMIT_EXCEEDED"
+    assert memory.index().by_type["core"] == 980
 
 
 # -- options ------------------------------------------------------------------------------------------
@@ -443,14 +454,10 @@ def test_an_older_version_is_migrated_step_by_step_after_a_backup(memory, root):
         Step("0.8.0", "0.9.0", lambda record: {**record, "new_field": "default_value"}),
         Step("0.9.0", "1.0.0", lambda record: {**record, "tags": [*record["tags"], "migrated"][:1]}),
     )
-    fresh = AgentMemory(root)
-    fresh._is_held = True
-    assert migrate_held(fresh, steps) == ["0.8.0", "0.9.0", "1.0.0"]
-    fresh._is_held = False
+    assert migrate_files(root, backups=5, now=NOON, steps=steps) == ["0.8.0", "0.9.0", "1.0.0"]
     record = json.loads(lines(root)[0])
     assert (record["new_field"], record["tags"]) == ("default_value", ["migrated"])
     assert (root / ".backup" / "core_memories.jsonl.backup").read_bytes().split(b"\n") == before
-    assert json.loads((root / "index.json").read_text())["version"] == "1.0.0"
 
 
 def test_a_start_brings_an_older_folder_up_to_date(memory, root):

@@ -72,7 +72,7 @@ def test_a_memory_is_stored_found_changed_and_deleted(ask):
     assert ask("delete_memory", id=ident, permanent=True)["action"] == "deleted"
 
 
-def test_each_trouble_has_its_code(ask, project, monkeypatch):
+def test_each_trouble_has_its_code(ask):
     root = paths.config_dir() / "agents" / "memories"
     assert ask("store_memory", type="note", content="x") == "INVALID_INPUT"
     assert ask("store_memory", type="core", content="日" * 4_000) == "INVALID_INPUT"
@@ -92,8 +92,13 @@ def test_each_trouble_has_its_code(ask, project, monkeypatch):
     (root / "index.json").write_text('{"version":"9.0.0"}')
     assert ask("store_memory", type="learning", content="x") == "STORAGE_ERROR"
     assert ask("query_memories")["total"] == 1
-    monkeypatch.setattr(agent_memory, "Query", None)
-    assert ask("query_memories") == "INTERNAL_ERROR"
+
+
+def test_a_fault_of_ours_has_its_code_too(project):
+    odd = of_profile("agent-memory")["get_memory_stats"]._replace(name="odd")
+    requests = Requests("agent-memory", {"odd": (odd, lambda *_: {"never": 1 // 0})})
+    found = requests.answer("tools/call", {"name": "odd"}, lambda: Call(project))
+    assert found["isError"] and '"INTERNAL_ERROR"' in found["content"][0]["text"]
 
 
 def test_five_resources_are_listed_and_reading_one_counts_as_no_use(ask, read, project):

@@ -35,7 +35,8 @@ NOW = {
     "conversation": "2026-03-02T13:00:00+00:00",
 }
 STAGES = ("turn", "conversation")
-REACHED = tuple(point for point in POINTS if not point.startswith(("dream.", "recall.", "agent_memory.")))
+_ELSEWHERE = ("dream.", "recall.", "agent_memory.", "mirror.")
+REACHED = tuple(point for point in POINTS if not point.startswith(_ELSEWHERE))
 """What reading dialogue comes by."""
 BOUGHT_TWICE = ("extract.after_call", "extract.verified")
 """Where a reply is lost that nobody can know: it was sent for, and not committed."""

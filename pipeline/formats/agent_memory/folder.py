@@ -24,6 +24,7 @@ from pipeline.formats.agent_memory.layout import (
     prepare,
     wrong_modes,
 )
+from pipeline.formats.agent_memory.migrations import migrate_files
 from pipeline.formats.agent_memory.options import Options, load
 from pipeline.formats.agent_memory.reading import (
     Content,
@@ -221,9 +222,18 @@ class Folder:
             )
 
     def _migrate(self) -> None:
-        from pipeline.formats.agent_memory.migrations import migrate_held
-
-        migrate_held(self)
+        try:
+            gone = migrate_files(self.root, backups=self.options.max_backups, now=self.now())
+        except (OSError, AgentMemoryError) as error:
+            LOG.error(
+                "%s can't be brought to version %s; its backups are whole: %s", self.root, VERSION, error
+            )
+            raise (
+                error if isinstance(error, AgentMemoryError) else of_system(error, str(self.root))
+            ) from error
+        self._contents.clear()
+        self.rebuild()
+        LOG.info("%s was brought from version %s to %s", self.root, gone[0], VERSION)
 
     def _tighten(self) -> None:
         """Take from others what they may read, once; what can't be changed is told."""

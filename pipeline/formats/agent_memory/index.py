@@ -79,17 +79,23 @@ class Index:
             found &= {*group}
         return found
 
-    def add(self, record: Record, file: Path, now: datetime) -> None:
-        """Take in a memory that was just appended to `file`."""
-        self.by_type[record["type"]] += 1
-        statistics = self.data["statistics"]
-        statistics["total_memories"] += 1
-        _enter(self.data, record)
-        known = self.data["files"][file.name]
+    def add(self, records: Iterable[Record], file: Path, written: int, now: datetime) -> bool:
+        """Take in memories that were just appended to `file`, which made it so many bytes longer.
+
+        False where it grew by more: somebody else wrote there without the lock, and it has to be made anew.
+        """
+        known, statistics = self.data["files"][file.name], self.data["statistics"]
         size, at = fingerprint(file)
-        statistics["total_storage_bytes"] += size - known["size"]
+        if size != known["size"] + written:
+            return False
+        for record in records:
+            self.by_type[record["type"]] += 1
+            statistics["total_memories"] += 1
+            _enter(self.data, record)
+        statistics["total_storage_bytes"] += written
         known["size"], known["mtime_ns"] = size, at
         self.data["last_updated"] = stamp(now)
+        return True
 
     def is_of(self, root: Path) -> bool:
         """Whether the files are those that it was made of."""

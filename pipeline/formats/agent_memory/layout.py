@@ -11,6 +11,7 @@ from pathlib import Path
 from pipeline.core import system
 from pipeline.core.atomic import ensure_dir
 from pipeline.formats.agent_memory.schema import CORE, LEARNING, TASK
+from pipeline.hooklib.memory_format import ARCHIVE
 
 FILES: Mapping[str, str] = {
     CORE: "core_memories.jsonl",
@@ -21,7 +22,6 @@ FILES: Mapping[str, str] = {
 INDEX = "index.json"
 LOCK = ".lock"
 BACKUP = ".backup"
-ARCHIVE = "archive"
 ACCESS = ".access.json"
 """When and how often memories were used, until their file is written anew."""
 CONFIG = ".memory-config.json"

@@ -12,9 +12,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 from pipeline.core import locks, system
 from pipeline.core.clock import SystemClock
+from pipeline.core.errors import LockError
 from pipeline.formats.agent_memory.errors import AgentMemoryError
 from pipeline.formats.agent_memory.layout import FILE_MODE, LOCK
 from pipeline.formats.agent_memory.schema import stamp
@@ -31,24 +33,37 @@ def held(root: Path, *, timeout: float, advisory: bool = True) -> Iterator[None]
 
     With `advisory` false, as on a file system without such locks, a file made exclusively stands for it.
     """
-    if not (advisory and locks.has_locks(root / LOCK)):
+    handle = _taken(root / LOCK, timeout) if advisory else None
+    if handle is None:
         with _made(root / _EXCLUSIVE, timeout):
             yield
         return
-    deadline, wait = time.monotonic() + timeout, _SHORTEST
-    while (handle := locks.try_lock(root / LOCK)) is None:
-        if time.monotonic() > deadline:
-            raise _busy(root / LOCK, timeout)
-        time.sleep(wait)
-        wait = min(wait * 2, _LONGEST)
     with handle:
         # A full disk takes no note of the owner, and nothing hangs on it.
         with suppress(OSError):
             handle.seek(0)
             handle.write(_owner())
-        yield
-        with suppress(OSError):
-            handle.truncate(0)
+        try:
+            yield
+        finally:
+            with suppress(OSError):
+                handle.truncate(0)
+
+
+def _taken(file: Path, timeout: float) -> IO[bytes] | None:
+    """Return the lock file, locked and open; None where the file system has no locks."""
+    deadline, wait = time.monotonic() + timeout, _SHORTEST
+    try:
+        while (handle := locks.try_lock(file)) is None:
+            if wait == _SHORTEST and not locks.has_locks(file):
+                return None
+            if time.monotonic() > deadline:
+                raise _busy(file, timeout)
+            time.sleep(wait)
+            wait = min(wait * 2, _LONGEST)
+    except LockError as error:
+        raise AgentMemoryError("STORAGE_ERROR", str(error.args[0]), file=error.file, fix=error.fix) from error
+    return handle
 
 
 @contextmanager

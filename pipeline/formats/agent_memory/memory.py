@@ -48,7 +48,7 @@ class Page:
 
 
 class AgentMemory(Folder):
-    """Agent-memory's files in one folder. Every method that writes holds the folder's lock meanwhile."""
+    """Agent-memory's files in one folder, for one thread. What writes holds the folder's lock meanwhile."""
 
     # -- append ---------------------------------------------------------------------------------------
 
@@ -83,17 +83,22 @@ class AgentMemory(Folder):
                 if index.has(record["id"]):
                     raise invalid(f"there is a memory {record['id']} already", "Change it by its id.")
             for kind in KINDS:
-                ours = [line for record, line in zip(records, lines, strict=True) if record["type"] == kind]
-                if ours:
-                    self._make_room(kind, len(ours), sum(map(len, ours)) + len(ours))
-                    file = self.root / FILES[kind]
-                    index = self.index()
-                    writing.append(file, ours)
-                    for record in records:
-                        if record["type"] == kind:
-                            index.add(record, file, self.now())
-                    self.save_index(index)
+                self._add_of(
+                    kind, [pair for pair in zip(records, lines, strict=True) if pair[0]["type"] == kind]
+                )
         return [*records]
+
+    def _add_of(self, kind: str, pairs: Sequence[tuple[Record, bytes]]) -> None:
+        if not pairs:
+            return
+        lines = [line for _, line in pairs]
+        self._make_room(kind, len(lines), sum(map(len, lines)) + len(lines))
+        file, index = self.root / FILES[kind], self.index()
+        written = writing.append(file, lines)
+        if index.add([record for record, _ in pairs], file, written, self.now()):
+            self.save_index(index)
+        else:
+            self.rebuild()
 
     def _make_room(self, kind: str, more: int, size: int) -> None:
         """Archive what is due where the limit of a type is reached. Raises LIMIT_EXCEEDED for a hard one."""

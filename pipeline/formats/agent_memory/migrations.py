@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
 from pipeline.formats.agent_memory import writing
-from pipeline.formats.agent_memory.folder import LOG, Folder
 from pipeline.formats.agent_memory.index import VERSION, version_of
 from pipeline.formats.agent_memory.layout import FILES, archive_files
+from pipeline.formats.agent_memory.reading import read
 from pipeline.formats.agent_memory.schema import Record, line_of
 
 
@@ -25,40 +26,29 @@ STEPS: Sequence[Step] = ()
 """There is one version so far. A folder of an older one that no step knows keeps its lines."""
 
 
-def migrate_held(folder: Folder, steps: Sequence[Step] = STEPS, *, target: str = VERSION) -> list[str]:
-    """Bring the files to version `target`, under the folder's lock; return the versions it went through.
+def migrate_files(root: Path, *, backups: int, now: datetime, steps: Sequence[Step] = STEPS) -> list[str]:
+    """Bring the files to the newest version, under the folder's lock; return the versions it went through.
 
-    Every file is backed up first. A line that can't be read stays as it is.
+    Every live file is backed up first. A line that can't be read stays as it is. The index, which names the
+    version, is the caller's to make anew: until then a death means that all is done again.
     """
-    version = version_of(folder.root)
-    gone = [version] if version else []
-    files = [*(folder.root / name for name in FILES.values()), *archive_files(folder.root)]
-    for file in files[: len(FILES)]:
-        writing.back_up(file, most=max(folder.options.max_backups, 1), now=folder.now())
-    try:
-        while version != target:
-            step = next((item for item in steps if item.old == version), None)
-            if step is None:
-                break
-            for file in files:
-                _change(folder, file, step)
-            version = step.new
-            gone.append(version)
-    except Exception:
-        LOG.error(
-            "the migration of %s from version %s failed; the backups have it as it was", folder.root, gone
-        )
-        raise
-    folder.rebuild()
-    LOG.info("%s was migrated: %s", folder.root, " → ".join([*gone, target][: len(gone) + 1]))
+    version = version_of(root)
+    gone = [version]
+    live = [root / name for name in FILES.values()]
+    for file in live:
+        writing.back_up(file, most=max(backups, 1), now=now)
+    while step := next((item for item in steps if item.old == version and version != VERSION), None):
+        for file in (*live, *archive_files(root)):
+            _change(file, step, now)
+        version = step.new
+        gone.append(version)
     return gone
 
 
-def _change(folder: Folder, file: Path, step: Step) -> None:
-    content = folder.content_of(file)
-    if not content.lines:
-        return
+def _change(file: Path, step: Step, now: datetime) -> None:
     lines = [
-        line.raw if line.record is None else line_of(step.change(dict(line.record))) for line in content.lines
+        line.raw if line.record is None else line_of(step.change(dict(line.record)))
+        for line in read(file, now=now).lines
     ]
-    writing.rewrite(file, lines, now=folder.now())
+    if lines:
+        writing.rewrite(file, lines, now=now)

@@ -24,7 +24,7 @@ SORTS = (*TIMES, "importance", "access_count")
 ORDERS = ("asc", "desc")
 MOST_PAGE = 100
 MOST_SEARCH = 200
-_RANK = {word: len(IMPORTANCES) - place for place, word in enumerate(IMPORTANCES)}
+_RANK = {word: len(IMPORTANCES) - at for at, word in enumerate(IMPORTANCES)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

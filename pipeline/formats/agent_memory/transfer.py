@@ -199,10 +199,10 @@ def _redacted(record: Record) -> tuple[Record, int]:
             return {key: clean(part) for key, part in value.items()}
         return [clean(part) for part in value] if isinstance(value, list) else value
 
-    said = {
+    texts = {
         name: record[name] for name in ("content", "category", "tags", "task_metadata") if record.get(name)
     }
-    return {**record, **clean(said)}, number
+    return {**record, **clean(texts)}, number
 
 
 def _same(here: Record, record: Record) -> bool:

@@ -22,15 +22,15 @@ from pipeline.formats.agent_memory.reading import bytes_of
 _APPEND = os.O_RDWR | os.O_CREAT | os.O_APPEND | system.NO_LINK | system.NO_WAIT | system.OPEN
 
 
-def append(file: Path, lines: Iterable[bytes]) -> None:
-    """Add lines, each with its break, to the end of `file`, and wait until the disk has them.
+def append(file: Path, lines: Iterable[bytes]) -> int:
+    """Add lines, each with its break, to the end of `file`, wait until the disk has them, return the bytes.
 
     A last line without its break gets one first. On a full disk the file is as it was.
     Raises AgentMemoryError.
     """
     data = b"".join(line + b"\n" for line in lines)
     if not data:
-        return
+        return 0
     try:
         ensure_dir(file.parent)
         is_new = not file.exists()
@@ -51,6 +51,7 @@ def append(file: Path, lines: Iterable[bytes]) -> None:
     if is_new:
         fsync_dir(file.parent)
     faults.reach("agent_memory.line_written")
+    return len(data)
 
 
 def _last_byte(handle: int, size: int) -> bytes:
@@ -62,7 +63,7 @@ def _write_all(handle: int, data: bytes, size: int) -> None:
     """Write all of `data`, or nothing: what a full disk took of it is cut off again."""
     rest = memoryview(data)
     try:
-        if "REVERIE_CRASH_AT" in os.environ:
+        if faults.is_wanted():
             # In two, so that a test can end the process between them.
             rest = rest[os.write(handle, rest[: len(rest) // 2]) :]
             faults.reach("agent_memory.line_half_written")

@@ -1,0 +1,253 @@
+"""One memory of ours as one of agent-memory's, and back: what both have, and where the rest of each is kept.
+
+What agent-memory has and we don't (tier, category, the exact time it was made) stands in our front matter
+under ``agent_memory``; what we have and it doesn't (type, title, description, exact importance, steps) in its
+line under ``reverie``. Sources, relations, anchors and former names are ours alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from pipeline.core.clock import iso, parse_time
+from pipeline.core.ids import derived_id
+from pipeline.domain.memory import FINISHED, HUMAN_ONLY, MAX_DESCRIPTION, TYPES, Memory
+from pipeline.formats.agent_memory import schema
+from pipeline.formats.agent_memory.schema import (
+    BLOCKED,
+    COMPLETED,
+    CORE,
+    IN_PROGRESS,
+    KINDS,
+    LEARNING,
+    MOST_TAG_CHARACTERS,
+    MOST_TAGS,
+    TASK,
+    Record,
+    stamp,
+)
+from pipeline.hooklib.plain import one_line
+from pipeline.safety.redaction import redact
+from pipeline.store.files.frontmatter_schema import first_line
+from pipeline.text.slugs import slugify
+
+OURS = "agent_memory"
+"""The key of our front matter with what only agent-memory has."""
+THEIRS = "reverie"
+"""The field of its line with what only we have."""
+WORTH: Mapping[str, float] = {"high": 0.8, "medium": 0.5, "low": 0.3}
+_LEAST = (("high", 0.7), ("medium", 0.4))
+_TYPE: Mapping[str, str] = {CORE: "project", LEARNING: "general", TASK: "task"}
+"""Our type of what comes in without one."""
+_MARK = re.compile(r"\[redacted:[^\]\n]*\]")
+_LEFT_OUT = "(a secret was left out)"
+SHARED = ("type", "content", "category", "tags", "importance", "task_metadata")
+"""The fields by which two memories are compared."""
+
+
+def word_of(importance: float) -> str:
+    """Return agent-memory's word for a share."""
+    return next((word for word, least in _LEAST if importance >= least), "low")
+
+
+def ident_of(ident: str) -> str:
+    """Return the id by which a memory of ours is known there: its own where that is a UUID of version 4."""
+    return ident.lower() if schema.is_id(ident) else derived_id("agent-memory", ident)
+
+
+def shared(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of `record` by which it is compared, in one form."""
+    found = {name: record[name] for name in SHARED if record.get(name)}
+    found["content"] = found["content"].strip()
+    meta = found.get("task_metadata")
+    if meta:
+        at = parse_time(meta.get("completed_at"))
+        found["task_metadata"] = {**meta, **({"completed_at": iso(at)} if at else {})}
+        found["task_metadata"] = {key: value for key, value in found["task_metadata"].items() if value}
+    return found
+
+
+# -- out ----------------------------------------------------------------------------------------------
+
+
+def record_of(memory: Memory, used: Mapping[str, Any], now: datetime) -> Record:
+    """Return `memory` as agent-memory has it; `used` is what our store counted of it.
+
+    Whether it fits is for `schema.require_sound` to say: no text is cut. Tags that don't fit stay out.
+    """
+    kept = _kept(memory)
+    kind = kept.get("tier") if kept.get("tier") in KINDS else memory.type_row.tier
+    created, updated = memory.created or now, memory.updated or memory.created or now
+    exact = parse_time(kept.get("created_at"))
+    made = stamp(exact if exact and iso(exact) == iso(created) else created)
+    record: Record = {
+        "id": ident_of(memory.id),
+        "type": kind,
+        "content": memory.body.strip(),
+        "created_at": made,
+        "updated_at": stamp(updated),
+        "accessed_at": stamp(parse_time(used.get("last_accessed")) or updated),
+        "access_count": _count(used.get("access_count")),
+        "tags": [tag for tag in memory.tags if 0 < len(tag) <= MOST_TAG_CHARACTERS][:MOST_TAGS],
+        "importance": word_of(memory.importance),
+        "archived": False,
+    }
+    category = kept.get("category") if kept else memory.type
+    record |= {"category": category} if category else {}
+    meta = _task_of(memory) if kind == TASK else {}
+    record |= {"task_metadata": meta} if meta else {}
+    return {**record, THEIRS: _ours_alone(memory)}
+
+
+def _kept(memory: Memory) -> dict[str, Any]:
+    held = memory.extra.get(OURS)
+    return held if isinstance(held, dict) else {}
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and value >= 0 else 0
+
+
+def _task_of(memory: Memory) -> dict[str, Any]:
+    if not (memory.status or memory.completed_at or memory.blockers or memory.outcome):
+        return {}
+    found: dict[str, Any] = {"status": status_word(memory.status)}
+    if found["status"] == COMPLETED and memory.finished_at:
+        found["completed_at"] = stamp(memory.finished_at)
+    if memory.blockers or found["status"] == BLOCKED:
+        found["blockers"] = list(memory.blockers)
+    return found | ({"outcome": memory.outcome} if memory.outcome else {})
+
+
+def status_word(status: str) -> str:
+    """Return agent-memory's word for a task's status of ours."""
+    word = status.strip().lower()
+    if word in FINISHED:
+        return COMPLETED
+    return BLOCKED if word == BLOCKED else IN_PROGRESS
+
+
+def _ours_alone(memory: Memory) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "type": memory.type,
+        "name": memory.name,
+        "title": memory.title,
+        "description": memory.description,
+        "importance": memory.importance,
+        "confidence": memory.confidence,
+        "status": memory.status,
+        "steps": list(memory.steps),
+        "preconditions": list(memory.preconditions),
+        "postconditions": list(memory.postconditions),
+    }
+    return {key: value for key, value in found.items() if value not in ("", [])}
+
+
+# -- in -----------------------------------------------------------------------------------------------
+
+
+def memory_of(record: Record) -> Memory:
+    """Return `record` as a memory of ours that was imported, its secrets taken out.
+
+    It is nobody's word: a type that only a person's words bear out becomes that of a project's fact.
+    """
+    given = record.get(THEIRS)
+    more: dict[str, Any] = _clean(given) if isinstance(given, dict) else {}
+    kind = more.get("type")
+    if kind not in TYPES or kind in HUMAN_ONLY or TYPES[kind].tier != record["type"]:
+        kind = _TYPE[record["type"]]
+    content = _clean(record["content"]).strip()
+    title = _text(more, "title")
+    description = one_line(_text(more, "description"), MAX_DESCRIPTION) or first_line(content)
+    kept = {"tier": record["type"], "created_at": record["created_at"]}
+    kept |= {"category": _clean(record["category"])} if record.get("category") else {}
+    memory = Memory(
+        name=slugify(_text(more, "name") or title or description),
+        description=description,
+        type=kind,
+        body=f"{content}\n",
+        id=record["id"],
+        title=title,
+        tags=tuple(_clean(record["tags"])),
+        importance=_importance(more.get("importance"), record["importance"]),
+        confidence=_share(more.get("confidence"), 0.8),
+        created=parse_time(record["created_at"]),
+        updated=parse_time(record["updated_at"]),
+        origin="imported",
+        extra={OURS: kept},
+    )
+    if kind == "procedure":
+        memory = replace(
+            memory,
+            steps=_texts(more, "steps"),
+            preconditions=_texts(more, "preconditions"),
+            postconditions=_texts(more, "postconditions"),
+        )
+    return _with_task(memory, record, _text(more, "status"))
+
+
+def changed_by(memory: Memory, record: Record, now: datetime) -> Memory:
+    """Return `memory` with what `record` says otherwise; what only we have stays."""
+    wanted = memory_of(record)
+    kept = _kept(wanted)
+    values: dict[str, Any] = {"updated": now, "extra": {**memory.extra, OURS: {**_kept(memory), **kept}}}
+    if "category" not in kept:
+        values["extra"][OURS].pop("category", None)
+    if wanted.body.strip() != memory.body.strip():
+        values["body"] = wanted.body
+        if first_line(memory.body) == memory.description:
+            values["description"] = first_line(wanted.body)
+    fitting = tuple(tag for tag in memory.tags if len(tag) <= MOST_TAG_CHARACTERS)[:MOST_TAGS]
+    if wanted.tags != fitting:
+        values["tags"] = (*wanted.tags, *(tag for tag in memory.tags if tag not in fitting))
+    if word_of(memory.importance) != record["importance"]:
+        values["importance"] = WORTH[record["importance"]]
+    return _with_task(replace(memory, **values), record, memory.status)
+
+
+def _with_task(memory: Memory, record: Record, status: str) -> Memory:
+    """Return `memory` with the task metadata of `record`; a word of ours that means the same stays."""
+    meta = record.get("task_metadata")
+    if memory.type != "task" or not isinstance(meta, dict):
+        return memory
+    same = bool(status) and status_word(status) == meta["status"]
+    return replace(
+        memory,
+        status=status if same else meta["status"],
+        completed_at=parse_time(meta.get("completed_at")),
+        blockers=tuple(_clean(meta.get("blockers") or [])),
+        outcome=_clean(str(meta.get("outcome") or "")),
+    )
+
+
+def _importance(exact: object, word: str) -> float:
+    found = _share(exact, -1.0)
+    return found if found >= 0 and word_of(found) == word else WORTH[word]
+
+
+def _share(value: object, otherwise: float) -> float:
+    fits = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+    return float(value) if fits and isinstance(value, int | float) else otherwise
+
+
+def _text(more: Mapping[str, Any], name: str) -> str:
+    value = more.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _texts(more: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    value = more.get(name)
+    return tuple(text for text in value if isinstance(text, str)) if isinstance(value, list) else ()
+
+
+def _clean(value: Any) -> Any:
+    """Return `value` without secrets in its texts: in a memory of ours not even their mark may stand."""
+    if isinstance(value, str):
+        return _MARK.sub(_LEFT_OUT, redact(value).text)
+    if isinstance(value, dict):
+        return {key: _clean(part) for key, part in value.items()}
+    return [_clean(part) for part in value] if isinstance(value, list) else value

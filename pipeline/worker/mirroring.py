@@ -1,0 +1,56 @@
+"""Keeping a store the same as agent-memory's files after each pass, where the person switched that on."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from pipeline.core.errors import ODD_DATA, ReverieError, cause
+from pipeline.core.home import Home
+from pipeline.formats.agent_memory.mirrored import chosen_store
+from pipeline.worker import last_look
+from pipeline.worker.context import WorkerContext
+
+LOG = logging.getLogger("reverie.worker")
+
+
+def keep(context: WorkerContext) -> None:
+    """Bring both in step where either changed. What goes wrong is logged, and waits for the next pass."""
+    path = chosen_store(context.settings, context.home)
+    if path is None:
+        return
+    try:
+        _keep(context, path)
+    except (ReverieError, OSError) as error:
+        LOG.warning("the mirror of %s has to wait: %s", path, cause(error))
+    except ODD_DATA:
+        LOG.exception("the mirror of %s has to wait", path)
+
+
+def _keep(context: WorkerContext, path: Path) -> None:
+    # Deferred: in most homes none is wanted.
+    from pipeline.formats.agent_memory import mirror
+    from pipeline.formats.agent_memory.memory import AgentMemory
+    from pipeline.formats.agent_memory.options import default_folder
+
+    root = default_folder(context.settings.agent_memory.folder)
+    memory = AgentMemory(root, clock=context.clock)
+    state = mirror.state_file(Home(context.home).mirrors, path, root)
+    seen = mirror.imprint(memory, last_look.files_of(path))
+    _, noted = mirror.read_state(state)
+    if seen == noted:
+        return
+    store = context.opened_store(path)
+    if store.is_team:
+        LOG.warning("%s is a team's: it is no mirror of anything", path)
+        return
+    writes = context.settings.store.mode == "auto"
+    done = mirror.sync(memory, store, state, now=context.clock.now(), writes=writes)
+    for text in memory.warnings:
+        LOG.warning("agent-memory: %s", text)
+    if done.change:
+        context.owe(path)
+    if done.rows:
+        LOG.info("mirror of %s: %s", path, mirror.in_words(done.rows))
+    known, _ = mirror.read_state(state)
+    mirror.write_state(state, known, mirror.imprint(memory, last_look.files_of(path)))
