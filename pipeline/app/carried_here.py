@@ -26,6 +26,7 @@ from pipeline.formats.carried import (
     in_words,
     lost,
 )
+from pipeline.hooklib.memory_format import is_retired
 from pipeline.hooklib.plain import one_line
 from pipeline.revision import Door
 from pipeline.revision.compose import Removal, lost_between
@@ -178,14 +179,13 @@ class Here:
 
     def __init__(self, store: Store, format_: Format) -> None:
         found = store.scan().documents if store.root.is_dir() else []
-        self.documents = [item for item in found if not item.retired and not item.twin]
+        every = [item for item in found if not item.twin]
+        self.documents = [item for item in every if not item.retired]
         self._format = format_
-        self._by_id = {item.id: item for item in self.documents}
-        self._by_name = {item.name: item for item in self.documents}
+        self._by_id = {item.id: item for item in every}
+        self._by_name = {item.name: item for item in every}
         self._by_source = {
-            found_at: item
-            for item in self.documents
-            if (found_at := str(item.head.extra.get(IMPORTED_FROM) or ""))
+            found_at: item for item in every if (found_at := str(item.head.extra.get(IMPORTED_FROM) or ""))
         }
         self._by_text: dict[str, Document] | None = None
         self._left = {item.id: item.reason for item in store.retired() if item.id}
@@ -207,11 +207,13 @@ class Here:
         return self._by_text.get(self._format.there_and_back(memory).body.strip("\n"))
 
     def by_id(self, ident: str) -> Document | None:
-        """Return the memory here with the id `ident`."""
+        """Return the memory here with the id `ident`, in use or not."""
         return self._by_id.get(ident)
 
     def barred(self, memory: Memory, *, is_new: bool = True) -> str:
         """Return why `memory` may not come in, whatever its text: it left here, or was forgotten."""
+        if is_new and is_retired(memory.extra.get("archived"), memory.status):
+            return "it is marked there as out of use"
         if is_new and memory.id in self._left:
             back = f"`reverie restore {memory.name}` brings it back"
             return f"it left this store ({self._left[memory.id]}); {back}"

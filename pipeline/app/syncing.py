@@ -121,7 +121,9 @@ class _Step:
         records = {record.key: record for record in self._seen.records}
         pairs = known
         for pair in pairs:
-            pair.document, pair.record = self._here.by_id(pair.ident), records.pop(pair.key, None)
+            document = self._here.by_id(pair.ident)
+            pair.document = None if document is None or document.retired else document
+            pair.record = records.pop(pair.key, None)
         paired = {pair.ident for pair in pairs}
         there = There(self._format, Reading(records=[*records.values()]))
         for document in self._here.documents:
@@ -240,6 +242,8 @@ class _Step:
         flaw = barred(memory, approved=self._force)
         taken = self._here.by_id(memory.id) is not None
         why = self._here.barred(memory) or (flaw.reason if flaw else "")
+        known = self._here.same(record, memory)
+        why = why or ("it is marked here as out of use" if known is not None and known.retired else "")
         why = why or ("another memory here has its id" if taken else "")
         if not why:
             made = replace(memory, created=memory.created or self._now)

@@ -99,3 +99,14 @@ def test_two_memories_of_one_name_keep_their_titles_when_in_step(app: App, tmp_p
     assert {*memories(app.store_path)} == {"the-pump", "the-pump-2"}
     assert sync_with(app, "mem0-json", path).number("same") == 2
     assert json.loads(path.read_text())["results"] == items
+
+
+def test_what_is_marked_as_out_of_use_is_not_taken_in_again_and_again(app: App, tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    note(folder, "old", "---\nname: old\ndescription: d\narchived: true\n---\nOld.\n")
+    note(folder, "new", "---\nname: new\ndescription: d\n---\nNew.\n")
+    done = import_from(app, "claude-code", folder)
+    assert {row.name: row.deed for row in done.rows} == {"old": "refused", "new": "new"}
+    note(app.store_path, "new", "---\nname: new\ndescription: d\narchived: true\n---\nNew.\n")
+    assert import_from(app, "claude-code", folder).number("new") == 0
+    assert sync_with(app, "claude-code", folder).number("new here") == 0
