@@ -114,8 +114,9 @@ def _form(words: list[str]) -> str:
 def repeated(sessions: Iterable[Sequence[Command]], *, least: int = 2) -> list[Repeated]:
     """Return the sequences of `SHORTEST` to `LONGEST` steps that at least `least` sessions share.
 
-    `sessions` hold the commands of one session each, oldest first. A sequence within a longer one is left out,
-    though more sessions share it: nobody needs two procedures for one work. The one done last comes first, of equal ones the longer.
+    `sessions` hold the commands of one session each, oldest first. A sequence within a longer one is left
+    out, though more sessions share it: nobody needs two procedures for one work. The one done last comes
+    first, of equal ones the longer.
     """
     found: dict[tuple[str, ...], dict[str, Occurrence]] = {}
     for commands in sessions:
