@@ -110,8 +110,8 @@ WRONG = [
     ({"steps": RELEASE["steps"][:2]}, "it has fewer than 3 steps"),
     ({"steps": [*RELEASE["steps"][:3], stated("Tell the others.")]}, "no command was cited"),
     ({"steps": [*RELEASE["steps"][:3], stated("Push.", "a9")]}, "no command was cited"),
-    ({"steps": [*RELEASE["steps"][:3], stated("Run `git push --force`.", "a4")]}, "no cited command holds"),
-    ({"steps": [*RELEASE["steps"][:3], stated("Run `git push <all>`.", "a4")]}, "no cited command holds"),
+    ({"steps": [*RELEASE["steps"][:3], stated("Run `git push --force`.", "a4")]}, "no command holds"),
+    ({"steps": [*RELEASE["steps"][:3], stated("Run `git push <all>`.", "a4")]}, "no command holds"),
     ({"when": "Use sk-ant-api03-" + "a1B2" * 24 + " for it."}, "holds a secret"),
 ]
 

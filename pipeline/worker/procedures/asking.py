@@ -1,7 +1,7 @@
 """One question for each command sequence that came back, once: is it a procedure, and in which words?
 
 What the answer says is held against the commands: every step cites those it rests on, and what stands in
-backticks must stand in them. A procedure tells Claude what to do, so it only ever waits in the inbox.
+backticks must stand in one of them. A procedure tells Claude what to do, so it only ever waits in the inbox.
 """
 
 from __future__ import annotations
@@ -213,12 +213,13 @@ def _unfounded(item: Stated, shown: Mapping[str, Command]) -> str:
     cited = [_id(word) for word in item.commands]
     if not cited or any(word not in shown for word in cited):
         return "no command was cited"
-    texts = [" ".join(shown[word].text.split()) for word in cited]
+    # A step may name what another one's command holds: all of them are of this one sequence.
+    texts = [" ".join(command.text.split()) for command in shown.values()]
     for code in _CODE.findall(item.text):
         parts = [re.escape(part) for part in _OPEN.split(" ".join(code.split()))]
         pattern = re.compile(r"\S.*?".join(parts))
         if not any(pattern.search(text) for text in texts):
-            return f"no cited command holds `{one_line(code, 60)}`"
+            return f"no command holds `{one_line(code, 60)}`"
     return ""
 
 
