@@ -150,7 +150,7 @@ class Visit:
             url=self.url,
             section=section,
             title=title,
-            sections=SECTIONS,
+            sections=self.request.app.state.sections,
             done=self.asked("done"),
             proof=self.setting.proof,
             **values,
