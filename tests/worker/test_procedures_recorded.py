@@ -41,7 +41,7 @@ def sessions(case):
 def proposed(case, folder, cassettes):
     """What of a case waits in the inbox, as the payload of its proposal, None for nothing."""
     with dreaming(folder) as bench:
-        bench.provider = ReplayProvider(cassettes)
+        bench.provider = ReplayProvider(cassettes)  # type: ignore[assignment]
         asking.propose(bench.desk(), bench.store.scan(), repeated(sessions(case)))
         payloads = [item.payload for item in inbox.list_inbox(bench.ledger, str(bench.store.path))]
         assert len(payloads) < 2
