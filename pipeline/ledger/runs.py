@@ -217,6 +217,11 @@ def drop_replies(ledger: Ledger, key: str, *, pending: bool) -> None:
         )
 
 
+def drop_reply(ledger: Ledger, run_id: str) -> None:
+    """Drop what an ended run was answered, which nothing needs again; that it was answered stays known."""
+    ledger.execute("UPDATE runs SET reply_json = '{}' WHERE id = ? AND outcome IS NOT NULL", (run_id,))
+
+
 def stretches_done(ledger: Ledger) -> dict[str, list[tuple[int, int]]]:
     """Return by source file the first and last row of each stretch a run has done with, for whichever store.
 
