@@ -75,12 +75,12 @@ class Shown:
 def browse(app: App, wanted: Wanted, *, by_meaning: bool = True) -> tuple[list[Shown], list[str]]:
     """Return what is `wanted`, and lines about what could not be looked at.
 
-    With words at most `MOST`, the best first. Without `by_meaning` no embedding is asked for. Raises UsageError
-    for a filter that there is not, and what `search.search` raises.
+    With words at most `MOST`, the best first. Without `by_meaning` no embedding is asked for. Raises
+    UsageError for a filter that there is not, and what `search.search` raises.
     """
     _require_known(wanted)
     problems: list[str] = []
-    there = {scope_of(scope): scope for scope in scopes.all_of(app) if not scope.is_fresh}
+    there: dict[str, App] = {scope_of(scope): scope for scope in scopes.all_of(app) if not scope.is_fresh}
     if wanted.words.strip():
         found = list(_searched(app, there, wanted, problems, by_meaning))
     else:
