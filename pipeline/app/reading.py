@@ -49,11 +49,12 @@ class Anchor:
 class Reading:
     """A memory of one scope with all that is known of it.
 
-    `talks` are what was said around each of its sources, in their order; `band` is "" for one that is awake;
-    `changes` are its history, the newest first.
+    `ref` means it in an address; `talks` are what was said around each of its sources, in their order; `band`
+    is "" for one that is awake; `changes` are its history, the newest first.
     """
 
     scope: Scope
+    ref: str
     document: Document
     why: Why
     band: str
@@ -85,6 +86,16 @@ def scoped(app: App, scope: str, name: str) -> App:
     return found
 
 
+def ref_of(app: App, path: str) -> str:
+    """Return what means the memory at `path` of the store of `app`: its name, where no other has it."""
+    look = app.open_store().scan()
+    document = look.by_name(path)
+    if document is None or not document.name.strip("."):
+        return path
+    named = look.by_name(document.name)
+    return document.name if named is not None and named.path == document.path else path
+
+
 def read(app: App, name: str, scope: str = "") -> Reading:
     """Return the memory `name` of `scope`. Raises what `scoped` does, and UnknownMemoryError."""
     holder = scoped(app, scope, name)
@@ -96,6 +107,7 @@ def read(app: App, name: str, scope: str = "") -> Reading:
     root = str(paths.project_root(app.here)) if holder.store_override is None else ""
     return Reading(
         scope_of(holder),
+        ref_of(holder, document.path),
         document,
         why,
         asleep_in(str(store.root)).get(document.path, ""),

@@ -103,7 +103,7 @@ def _pin(visit: Visit, app: App, name: str, scope: str) -> Response:
     done = (
         f"{memory.name} is pinned: no dream changes it." if pinned else f"{memory.name} is no longer pinned."
     )
-    return _to_memory(visit, memory.path, scope, done, run)
+    return _to_memory(visit, reading.ref_of(holder, memory.path), scope, done, run)
 
 
 def _edit(visit: Visit, app: App, name: str, scope: str) -> Response:
@@ -125,7 +125,7 @@ def _edit(visit: Visit, app: App, name: str, scope: str) -> Response:
         return _shown(visit, name, scope, draft=draft, trouble=f"Not kept: {error}. {error.fix}")
     if written.done == "unchanged":
         return _to_memory(visit, name, scope, "Nothing was changed.")
-    return _to_memory(visit, written.memory.path, scope, "Your text is kept.", written.change_id)
+    return _to_memory(visit, name, scope, "Your text is kept.", written.change_id)
 
 
 def _forget(visit: Visit, app: App, name: str, scope: str) -> Response:
@@ -142,7 +142,8 @@ def _restore(visit: Visit, app: App, name: str, scope: str) -> Response:
     if keeper is None:
         raise InputError("there are no such memories here", fix="Take a button of the list.")
     path = history.restore(keeper, name)
-    return _to_memory(visit, path, scope, "It is back.", history.newest_of(keeper, path, "restore"))
+    run = history.newest_of(keeper, path, "restore")
+    return _to_memory(visit, reading.ref_of(keeper, path), scope, "It is back.", run)
 
 
 def _move(visit: Visit, app: App, name: str, scope: str) -> Response:
