@@ -17,11 +17,12 @@ from typing import Any, Literal
 import orjson
 
 from pipeline.app.application import App
-from pipeline.app.cognitive import MOST_PAGE, ZIP, Left, bytes_of, edge_paths, home_of, relinked
+from pipeline.app.cognitive import MOST_PAGE, ZIP, Left, bytes_of, edge_paths, relinked
 from pipeline.context import look_at_store
 from pipeline.core.errors import DocumentError, InputError, StoreError, cause
 from pipeline.core.ids import new_id
 from pipeline.domain.memory import Memory
+from pipeline.formats.front_matter_notes import home_of
 from pipeline.hooklib import places
 from pipeline.hooklib.front_matter import text_of
 from pipeline.hooklib.memory_format import GRAPH, MAX_FILE, NOT_MEMORIES, VAULT

@@ -22,13 +22,8 @@ from pipeline.core.clock import parse_time
 from pipeline.core.errors import ConflictError, InputError, KeptAsItIsError, UsageError
 from pipeline.core.home import Home
 from pipeline.core.ids import new_id
-<<<<<<< HEAD
 from pipeline.domain.memory import MAX_DESCRIPTION, OF_PROCEDURES, TYPES, Evidence, Memory, Origin
-from pipeline.domain.sentences import folded, sentences
-=======
-from pipeline.domain.memory import MAX_DESCRIPTION, TYPES, Evidence, Memory, Origin
 from pipeline.domain.sentences import folded, lacks, sentences, telling_word
->>>>>>> h17f
 from pipeline.hooklib.memory_format import PERSONS, PREVIEW
 from pipeline.hooklib.plain import one_line
 from pipeline.revision import Door

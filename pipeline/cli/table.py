@@ -88,8 +88,6 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
         "decay": Entry("graph", "decay", "Compute what memories are worth by now, and which sleep."),
         "embed": Entry("search", "embed", "Make the vectors that [embeddings] asks for."),
         "graphs": Entry("graphs", "graphs", "List memory folders by name, and name more of them."),
-        "export": Entry("cognitive", "export", "Write a store out in the layout of another format."),
-        "import": Entry("cognitive", "import_group", "Take in a store that another format laid out."),
     },
     "Changes and decisions": {
         "inbox": Entry("inbox", "inbox", "Review changes waiting for your decision."),
@@ -103,6 +101,9 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
     },
     "Other programs": {
         "open": Entry("page", "open_page", "Show memories, dreams, inbox, graph and cost in your browser."),
+        "import": Entry("carrying", "import_memories", "Take in memories of another program."),
+        "export": Entry("carrying", "export", "Write memories in the format of another program."),
+        "sync": Entry("carrying", "sync", "Keep memories here and in another program's format in step."),
         "mcp": Entry("mcp", "mcp", "Serve the memories to an MCP client over stdio."),
         "agent-memory": Entry("agent_memory", "agent_memory", "Keep memories in agent-memory's JSONL files."),
     },

@@ -133,7 +133,7 @@ def test_ingest_tells_rows_and_bad_lines_and_reads_again_only_on_demand(desk, tm
     assert [(row["rows"], row["bad_lines"], row["note"]) for row in rows] == [
         (6, 1, ""),
         (0, 0, "unchanged"),
-        (0, 1, ""),
+        (0, 1, "reimported"),
     ]
 
 

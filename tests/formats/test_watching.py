@@ -152,8 +152,11 @@ def test_what_is_no_transcript_is_told_once_and_stops_no_other(tmp_path: Path, p
     other.write_bytes(b'{"type":"session_meta","payload":{}}\n')
     watch = Watch(environment(tmp_path, "home"), tmp_path / "projects", every=0.1)
     assert watch.reads(KEY, path.stat().st_size)
-    path.write_bytes(path.read_bytes() + path.read_bytes().replace(b"hello", b"again"))
-    assert watch.reads(KEY, path.stat().st_size)
+    for number in range(6):
+        # The timer comes round meanwhile.
+        with path.open("ab") as out:
+            out.write(json.dumps(assistant("more", uuid=f"u{number}", sessionId=NAME)).encode() + b"\n")
+        assert watch.reads(KEY, path.stat().st_size)
     code, complaints = watch.end()
     assert code == 0 and complaints.count("not a transcript") == 1, complaints
     assert "not a transcript" in health(tmp_path)["watch"]["last_error"]
