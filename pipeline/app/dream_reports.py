@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pipeline.app import scopes
 from pipeline.app.application import App
-from pipeline.app.changes import MemoryChange, memory_changes
+from pipeline.app.changes import MemoryChange, compare, memory_changes
 from pipeline.app.scopes import Scope, scope_of
 from pipeline.consolidation.commit import report as reports
 from pipeline.consolidation.commit.execute import promoted_by
@@ -15,6 +15,9 @@ from pipeline.consolidation.commit.report import DreamReport
 from pipeline.core.errors import InputError, StoreError
 from pipeline.domain.action import DreamAction
 from pipeline.store import Generation, Store, turns_of
+
+_PARTS = ("", "Why: ", "How to apply: ")
+"""How `compare` begins a sentence, by the part of a memory it stands in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +30,16 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """One operation of a dream with the memories it changed."""
+    """One operation of a dream with the memories it changed.
+
+    `covers` gives for each sentence that it left out the one that speaks for it, as `compare` spells them;
+    `unseen` are those pairs that no change of it shows.
+    """
 
     action: DreamAction
     changes: tuple[MemoryChange, ...]
+    covers: dict[str, str]
+    unseen: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +144,20 @@ def _by_action(
     for action in actions:
         own = [item for item in rest if _names(item) & {*action.memories, action.into}]
         rest = [item for item in rest if item not in own]
-        done.append(Done(action, tuple(own)))
+        done.append(_done(action, own, changes))
     return tuple(done), tuple(rest)
+
+
+def _done(action: DreamAction, own: Sequence[MemoryChange], every: Sequence[MemoryChange]) -> Done:
+    shown = {line.text for change in own for line in compare(change, every)}
+    covers: dict[str, str] = {}
+    unseen = []
+    for text, by in action.left_out:
+        spelled = {" ".join(f"{part}{text}".split()) for part in _PARTS}
+        covers |= dict.fromkeys(spelled, by)
+        if not spelled & shown:
+            unseen.append((text, by))
+    return Done(action, tuple(own), covers, tuple(unseen))
 
 
 def _names(change: MemoryChange) -> set[str]:

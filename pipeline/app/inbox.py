@@ -170,7 +170,9 @@ def made_by(app: App, numbers: Iterable[int]) -> list[str]:
         folders = {str(scope.store_path) for scope in _looked(app)}
         accepted = list_inbox(ledger, None, "accepted")
     found = [item for item in accepted if item.id in wanted and item.store in folders]
-    return [_with(item) or item.change_ids[-1] for item in sorted(found, key=lambda item: -(item.decided_at or 0))]
+    return [
+        _with(item) or item.change_ids[-1] for item in sorted(found, key=lambda item: -(item.decided_at or 0))
+    ]
 
 
 def accepted_by(ledger: Ledger, change_id: str) -> InboxItem | None:

@@ -339,11 +339,13 @@ def facts_of(row: dict[str, Any]) -> dict[str, str]:
     return {label: _words(shown[key]) for key, label in labels.items() if shown.get(key)}
 
 
-def proposer(kind: str) -> str:
-    """Return who made a proposal of `kind`."""
-    if kind == CITED:
+def proposer(row: dict[str, Any]) -> str:
+    """Return who made the proposal in `row`."""
+    if row["kind"] == CITED:
         return "Claude, by tool"
-    return "a dream" if kind.startswith("dream:") else "what was said in a session"
+    if row["payload"].get("steps"):
+        return "commands that came back"
+    return "a dream" if row["kind"].startswith("dream:") else "what was said in a session"
 
 
 def _words(value: object) -> str:

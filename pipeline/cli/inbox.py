@@ -248,7 +248,7 @@ def _flat(row: dict[str, Any]) -> dict[str, object]:
     """Return what `show` prints of the proposal in `row`."""
     return {
         "kind": row["kind"].removeprefix("dream:"),
-        "proposed by": proposer(row["kind"]),
+        "proposed by": proposer(row),
         "name": row["name"],
         "why it waits": row["reason"],
         **facts_of(row),

@@ -13,6 +13,8 @@ _TOKEN = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}])\w)+|\s+|[^\w\s]")
 """A word, a blank or a sign; what is written without blanks counts character by character."""
 _LIKE = 0.35
 """From so alike on words are compared; below, a text took the place of another, and both stand whole."""
+_HOLDS = 4
+"""Letters of what stays between two changes: an "is" or a comma alone would only tear them apart."""
 _MOST = 2_000_000
 """Pairs of words that are compared at most."""
 
@@ -37,8 +39,8 @@ def word_diff(old: str, new: str) -> list[Piece]:
     gone = fresh = ""
     for tag, old_from, old_to, new_from, new_to in matcher.get_opcodes():
         was, now = "".join(before[old_from:old_to]), "".join(after[new_from:new_to])
-        # A blank or a sign between two changed words would only tear them apart.
-        if tag == "equal" and (not (gone or fresh) or any(map(str.isalnum, was)) or new_to == len(after)):
+        last = new_to == len(after) and old_to == len(before)
+        if tag == "equal" and (last or not (gone or fresh) or sum(map(str.isalnum, was)) >= _HOLDS):
             found += _replaced(gone, fresh)
             gone = fresh = ""
             found.append(Piece("kept", was))

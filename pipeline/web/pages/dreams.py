@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from starlette.responses import Response
 
@@ -15,13 +15,14 @@ from pipeline.text.humanize import count
 from pipeline.web.visit import Visit
 
 _SHOWN = 100
-_UNDONE = {
-    "created": "taken away",
-    "restored": "retired again",
-    "retired": "brought back",
-    "removed": "brought back",
+_WILL = {
+    "created": "will leave",
+    "restored": "will leave",
+    "retired": "will come back",
+    "removed": "will come back",
 }
-"""What an undo does to what was done; anything else is as it was."""
+_THEN = {"created": "left", "restored": "left", "retired": "came back", "removed": "came back"}
+"""What becomes of memories when what was done to them is undone, before it and after it."""
 
 
 def shelf(visit: Visit) -> Response:
@@ -45,12 +46,12 @@ def shelf(visit: Visit) -> Response:
 
 def undo(visit: Visit) -> Response:
     """Undo a dream, or do it again where it was undone."""
-    run = visit.given("run")
-    if not run:
+    run, base = visit.given("run"), visit.given("dream")
+    if not run or not base:
         raise UsageError("which dream?", fix="Use the button of the page.")
+    found = dream_reports.dream(visit.app, base)
     parts = undoing.take_back(visit.app, run)
-    said = "; ".join(map(_said, parts))
-    return visit.go("dreams", f"{said[:1].upper()}{said[1:]}.", run=visit.given("dream"))
+    return visit.go("dreams", _said(parts, _effect(found.every, _THEN) if found else ""), run=base)
 
 
 def _told_of(dream: Dream) -> dict[str, object]:
@@ -63,35 +64,35 @@ def _told_of(dream: Dream) -> dict[str, object]:
         "waiting": [item for item in others if item["to_inbox"]],
         "refused": [item for item in others if not item["to_inbox"]],
         "yours": [name for name in report.left_alone if name not in report.nobodys],
-        "effect": _effect(dream.every),
+        "effect": _effect(dream.every, _WILL),
     }
 
 
-def _effect(changes: Iterable[MemoryChange]) -> str:
-    """Return in words what an undo of `changes` does."""
+def _effect(changes: Iterable[MemoryChange], words: Mapping[str, str]) -> str:
+    """Return by `words` what an undo of `changes` does; what only changed is as before."""
+    otherwise = "will be as before" if words is _WILL else "as before"
     numbers: dict[str, int] = {}
     for change in changes:
-        word = _UNDONE.get(change.word, "as before")
+        word = words.get(change.word, otherwise)
         numbers[word] = numbers.get(word, 0) + 1
     return ", ".join(f"{count(number, 'memory', 'memories')} {word}" for word, number in numbers.items())
 
 
-def _said(part: undoing.Part) -> str:
-    undone = part.undone
-    past = "done again" if undone.again else "undone"
-    where = " for all projects" if part.scope == "user" else ""
-    if undone.already:
-        return f"it was {past} before{where}"
-    numbers = {
-        "removed": len(undone.removed),
-        "brought back": len(undone.restored),
-        "as the dream left it" if undone.again else "as before": len(undone.paths)
-        - len(undone.removed)
-        - len(undone.restored),
-        "as before but for what came into it since": len(undone.partly),
-    }
-    files = ", ".join(f"{count(number, 'file')} {word}" for word, number in numbers.items() if number > 0)
-    return f"{past}{where}: {files or 'no file had to change'}"
+def _said(parts: Iterable[undoing.Part], effect: str) -> str:
+    """Return what came of an undo whose effect on memories is `effect`."""
+    undone = [part.undone for part in parts]
+    again = any(item.again for item in undone)
+    if all(item.already for item in undone):
+        return f"It was {'done again' if again else 'undone'} before."
+    partly = sum(len(item.partly) for item in undone)
+    later = (
+        f" {count(partly, 'file')} kept what came into {'it' if partly == 1 else 'them'} since."
+        if partly
+        else ""
+    )
+    if again:
+        return f"Done again: it is as the dream left it.{later}"
+    return f"Undone: {effect or 'no memory had to change'}.{later}"
 
 
 PAGES = (("dreams", shelf, ("GET",)), ("dreams/undo", undo, ("POST",)))

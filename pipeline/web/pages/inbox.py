@@ -13,11 +13,13 @@ from pipeline.app.application import App
 from pipeline.app.proposals import WITH_TEXT, brief, facts_of, proposer, words_said
 from pipeline.core.errors import ReverieError, UsageError
 from pipeline.core.ids import digest
+from pipeline.hooklib.plain import clipped
 from pipeline.text.humanize import count
 from pipeline.web.visit import Visit
 
 _SHOWN = 100
 _MOST_NAMED = 5
+_NAME_CHARS = 60
 _WORDS: dict[str, tuple[Callable[[App, int], dict[str, Any]], str]] = {
     "accept": (decisions.accept, "Accepted"),
     "reject": (decisions.reject, "Rejected"),
@@ -76,7 +78,8 @@ def edit(visit: Visit) -> Response:
         now = decisions.text_of(app, number)
         if digest(now) != visit.given("seen"):
             raise UsageError(
-                "somebody changed it while you were at it", fix="The text as it is now is above; send yours again."
+                "somebody changed it while you were at it",
+                fix="The text as it is now is above; send yours again.",
             )
         decisions.edit(app, number, text, seen=now)
     except ReverieError as error:
@@ -93,7 +96,11 @@ def undo(visit: Visit) -> Response:
     for run in dict.fromkeys(decisions.made_by(app, numbers)):
         undoing.take_back(app, run)
         back += 1
-    said = f"Taken back: {count(back, 'change')}. What you accepted waits again." if back else "Nothing to take back."
+    said = (
+        f"Taken back: {count(back, 'change')}. What you accepted waits again."
+        if back
+        else "Nothing to take back."
+    )
     return visit.go("inbox", said, item=numbers[0], kind=visit.given("kind"))
 
 
@@ -152,7 +159,7 @@ def _opened(visit: Visit, rows: Sequence[dict[str, Any]], number: int) -> dict[s
         "seen": digest(text),
         "facts": facts_of(row),
         "quotes": words_said(row["payload"]),
-        "proposer": proposer(row["kind"]),
+        "proposer": proposer(row),
         "before": place_in[at - 1] if at > 0 else 0,
         "behind": place_in[at + 1] if 0 <= at < len(place_in) - 1 else 0,
         "editing": bool(visit.asked("edit")),
@@ -182,7 +189,7 @@ def _following(rows: Sequence[dict[str, Any]], numbers: Sequence[int]) -> int:
 
 def _named(rows: Sequence[dict[str, Any]]) -> str:
     if len(rows) == 1:
-        return str(rows[0]["name"])
+        return clipped(str(rows[0]["name"]), _NAME_CHARS)
     return count(len(rows), "item")
 
 

@@ -80,6 +80,8 @@ const DOES = {
 };
 
 if (pane) {
+  // After a decision the keyboard goes on where the list does.
+  if (new URLSearchParams(location.search).has("done")) opened()?.querySelector("a").focus({ preventScroll: true });
   keysOn.checked = sessionStorage.getItem(KEPT) !== "off";
   keysOn.addEventListener("change", () => sessionStorage.setItem(KEPT, keysOn.checked ? "on" : "off"));
   document.addEventListener("keydown", (event) => {
