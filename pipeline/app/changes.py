@@ -101,7 +101,7 @@ class MemoryChange:
 
     @property
     def lists(self) -> tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]:
-        """Return name, old and new lines of each list that comes, goes or differs: the steps of a procedure."""
+        """Return name, old and new lines of each list that comes, goes or differs, such as steps."""
         found = []
         for name in _LISTS:
             old = tuple(getattr(self.before, name)) if self.before else ()

@@ -61,7 +61,7 @@ class Dream:
 
 
 def newest(app: App, start: int, most: int) -> tuple[list[Listed], int]:
-    """Return `most` dreams of the store here from the one at `start` on, newest first, and how many there are.
+    """Return `most` dreams of the store here from the one at `start` on, newest first, and how many all are.
 
     Raises StoreError for a file among the reports that holds none.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from starlette.responses import Response
 
@@ -51,10 +52,10 @@ def undo(visit: Visit) -> Response:
         raise UsageError("which dream?", fix="Use the button of the page.")
     found = dream_reports.dream(visit.app, base)
     parts = undoing.take_back(visit.app, run)
-    return visit.go("dreams", _said(parts, _effect(found.every, _THEN) if found else ""), run=base)
+    return visit.go("dreams", _message(parts, _effect(found.every, _THEN) if found else ""), run=base)
 
 
-def _told_of(dream: Dream) -> dict[str, object]:
+def _told_of(dream: Dream) -> dict[str, Any]:
     report = dream.report
     others = [item for item in report.refused if not item.get("later")]
     return {
@@ -78,7 +79,7 @@ def _effect(changes: Iterable[MemoryChange], words: Mapping[str, str]) -> str:
     return ", ".join(f"{count(number, 'memory', 'memories')} {word}" for word, number in numbers.items())
 
 
-def _said(parts: Iterable[undoing.Part], effect: str) -> str:
+def _message(parts: Iterable[undoing.Part], effect: str) -> str:
     """Return what came of an undo whose effect on memories is `effect`."""
     undone = [part.undone for part in parts]
     again = any(item.again for item in undone)

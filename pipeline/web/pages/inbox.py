@@ -1,4 +1,4 @@
-"""The inbox: what waits for a person, old beside new, and their yes, their no and their own words, many at once."""
+"""The inbox: what waits for a person, old beside new, and their yes, no or own words, many at once."""
 
 from __future__ import annotations
 
@@ -61,18 +61,23 @@ def decide(visit: Visit) -> Response:
     if failed and len(numbers) == 1:
         return _page(visit, number=numbers[0], wrong=failed[0][1])
     undoable = [row["id"] for row in done] if word == "accept" else []
-    said = f"{past} {_named(done)}." if done else ""
+    message = f"{past} {_named(done)}." if done else ""
     if failed:
-        left = ", ".join(str(number) for number, _ in failed[:_MOST_NAMED])
-        said += f" {count(len(failed), 'item')} could not be: number {left}{'…' if len(failed) > _MOST_NAMED else ''}."
-    item = failed[0][0] if failed else following
+        numbered = ", ".join(str(number) for number, _ in failed[:_MOST_NAMED])
+        more = "…" if len(failed) > _MOST_NAMED else ""
+        message += f" {count(len(failed), 'item')} could not be: number {numbered}{more}."
+    item = failed[0][0] if failed else following or ""
     return visit.go(
-        "inbox", said.strip(), item=item, kind=visit.given("kind"), undo=",".join(map(str, undoable[:_SHOWN]))
+        "inbox",
+        message.strip(),
+        item=item,
+        kind=visit.given("kind"),
+        undo=",".join(map(str, undoable[:_SHOWN])),
     )
 
 
 def edit(visit: Visit) -> Response:
-    """Let an item propose the text that a person wrote; what can't be taken is shown again, with all of it."""
+    """Let an item propose the text that a person wrote; what can't be taken is shown again, whole."""
     app, number, text = visit.app, _numbers(visit)[0], visit.given("text")
     try:
         now = decisions.text_of(app, number)
@@ -92,16 +97,13 @@ def edit(visit: Visit) -> Response:
 def undo(visit: Visit) -> Response:
     """Take back what was accepted here last; each waits again."""
     app, numbers = visit.app, _numbers(visit)
-    back = 0
-    for run in dict.fromkeys(decisions.made_by(app, numbers)):
+    runs = list(dict.fromkeys(decisions.made_by(app, numbers)))
+    for run in runs:
         undoing.take_back(app, run)
-        back += 1
-    said = (
-        f"Taken back: {count(back, 'change')}. What you accepted waits again."
-        if back
-        else "Nothing to take back."
+    message = f"Taken back: {count(len(runs), 'change')}. What you accepted waits again."
+    return visit.go(
+        "inbox", message if runs else "Nothing to take back.", item=numbers[0], kind=visit.given("kind")
     )
-    return visit.go("inbox", said, item=numbers[0], kind=visit.given("kind"))
 
 
 def _page(
@@ -136,7 +138,7 @@ def _page(
 
 
 def _opened(visit: Visit, rows: Sequence[dict[str, Any]], number: int) -> dict[str, Any]:
-    """Return what a template shows of the item `number`, of the first where it is 0, None where none waits."""
+    """Return what a template shows of the item `number`, the first where it is 0, None where none waits."""
     number = number or (rows[0]["id"] if rows else 0)
     kind = visit.given("kind") or visit.asked("kind")
     if not number:
@@ -179,7 +181,7 @@ def _numbers(visit: Visit) -> list[int]:
 
 
 def _following(rows: Sequence[dict[str, Any]], numbers: Sequence[int]) -> int:
-    """Return the number of the item to open once `numbers` are decided: the next in the list, else the last."""
+    """Return the number of the item to open once `numbers` are decided: the next, else the last."""
     gone = set(numbers)
     last = max((at for at, row in enumerate(rows) if row["id"] in gone), default=-1)
     left = [row["id"] for row in rows[last + 1 :] if row["id"] not in gone]
