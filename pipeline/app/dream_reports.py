@@ -27,6 +27,11 @@ class Listed:
     report: DreamReport
     is_undone: bool
 
+    @property
+    def headline(self) -> str:
+        """Return in a sentence what came of it."""
+        return reports.headline(self.report)
+
 
 @dataclass(frozen=True, slots=True)
 class Done:
@@ -58,6 +63,11 @@ class Dream:
     turn: str = ""
     is_undone: bool = False
     missing: str = ""
+
+    @property
+    def headline(self) -> str:
+        """Return in a sentence what came of it."""
+        return reports.headline(self.report)
 
 
 def newest(app: App, start: int, most: int) -> tuple[list[Listed], int]:

@@ -10,7 +10,6 @@ from starlette.responses import Response
 from pipeline.app import dream_reports, undoing
 from pipeline.app.changes import MemoryChange
 from pipeline.app.dream_reports import Dream
-from pipeline.consolidation.commit.report import headline
 from pipeline.core.errors import UsageError
 from pipeline.text.humanize import count
 from pipeline.web.visit import Visit
@@ -36,7 +35,7 @@ def shelf(visit: Visit) -> Response:
         "dreams.html",
         "dreams",
         "Dreams",
-        rows=[(row, headline(row.report)) for row in rows],
+        rows=rows,
         start=start,
         most=_SHOWN,
         total=total,
@@ -60,7 +59,6 @@ def _told_of(dream: Dream) -> dict[str, Any]:
     others = [item for item in report.refused if not item.get("later")]
     return {
         "report": report,
-        "headline": headline(report),
         "later": [item for item in report.refused if item.get("later")],
         "waiting": [item for item in others if item["to_inbox"]],
         "refused": [item for item in others if not item["to_inbox"]],
