@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipeline.web.pages import memories
+from pipeline.web.pages import dreams, inbox, memories
 from pipeline.web.visit import PageFunction
 
 GET = ("GET",)
 POST = ("POST",)
-PAGES: Sequence[tuple[str, PageFunction, Sequence[str]]] = (*memories.PAGES,)
+PAGES: Sequence[tuple[str, PageFunction, Sequence[str]]] = (
+    *memories.PAGES,
+    *dreams.PAGES,
+    *inbox.PAGES,
+)
