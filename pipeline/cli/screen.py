@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.app.application import App
+from pipeline.app.status import troubles
 from pipeline.cli import cells, output
 from pipeline.core.zone import local
 from pipeline.text.humanize import ago, bar, count, day_and_time, room
@@ -37,7 +38,7 @@ def screen(value: dict[str, Any], columns: int, lines: int) -> list[str]:
     ]
     head += _spend(value["spend"])
     head += _dream(value, now, columns)
-    trouble = [line for text in _trouble(value) for line in _wrapped("!", text, columns)]
+    trouble = [line for text in troubles(value) for line in _wrapped("!", text, columns)]
     if lines:
         trouble = trouble[: max(_TROUBLE, lines - len(head) - 6)]
     room = (
@@ -191,23 +192,6 @@ def _queued(job: dict[str, Any], value: dict[str, Any], now: datetime) -> str:
     return (
         "it comes next" if job["run_after"] <= now.timestamp() else f"it comes {ago(job['run_after'], now)}"
     )
-
-
-def _trouble(value: dict[str, Any]) -> list[str]:
-    alone = value["left_alone"]
-    found = [f"sessions in this folder are neither read nor recalled into: {alone}" if alone else ""]
-    # What the provider would do says nothing while it may not be asked.
-    found.append(value["config"] or value["provider"]["means"])
-    found.append(value["left_behind"])
-    found += value["left_out"]
-    found.append(f"ledger: {value['ledger']}" if value["ledger"] else "")
-    found.append(f"model calls wait: {value['spend']['held']}" if value["spend"]["held"] else "")
-    found += [f"{held['jobs']}: {held['cause']}" for held in value["obstacles"]]
-    spool = value["spool"]
-    found.append(f"last hook trouble: {spool['hook_log']}" if spool["hook_log"] else "")
-    found += [f"left for later {event}: {reason}" for event, reason in spool["left"]]
-    found += [f"quarantined {event}: {reason}" for event, reason in spool["quarantined"]]
-    return [text for text in found if text]
 
 
 def _runs(value: dict[str, Any], now: datetime) -> list[str]:

@@ -24,6 +24,7 @@ _FILES = {
     "style.css": "text/css",
     "page.js": "text/javascript",
     "graph.js": "text/javascript",
+    "live.js": "text/javascript",
     "icon.svg": "image/svg+xml",
 }
 """The files a page may ask for, and no others: no path comes from an address."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -141,6 +141,10 @@ class Visit:
             {name: value for name, value in kept.items() if value not in ("", None)}, doseq=True
         )
         return f"{self.request.scope['root_path']}/{path}{'?' if asked else ''}{asked}"
+
+    def memory(self, ref: str, scope: str = "", **query: Any) -> str:
+        """Return the address of the memory that `ref` means in `scope`, whatever letters its name has."""
+        return self.url(f"memory/{quote(ref, safe='')}", scope=scope, **query)
 
     def page(self, template: str, section: str, title: str, *, status: int = 200, **values: Any) -> Response:
         """Return the page `template` with `values`, in the frame that all pages share."""
