@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -133,24 +133,6 @@ def obstacles(queued: Sequence[Job], down: Outage | None) -> list[dict[str, str]
 def mends(state: str) -> str:
     """Return what a person can do about jobs that are held in `state`."""
     return _GIVEN_UP_MENDS if state == "parked" else TRIED_AGAIN
-
-
-def troubles(value: Mapping[str, Any]) -> list[str]:
-    """Return in sentences what stands in the way, as `App.status` found it."""
-    alone = value["left_alone"]
-    found = [f"sessions in this folder are neither read nor recalled into: {alone}" if alone else ""]
-    # What the provider would do says nothing while it may not be asked.
-    found.append(value["config"] or value["provider"]["means"])
-    found.append(value["left_behind"])
-    found += value["left_out"]
-    found.append(f"ledger: {value['ledger']}" if value["ledger"] else "")
-    found.append(f"model calls wait: {value['spend']['held']}" if value["spend"]["held"] else "")
-    found += [f"{held['jobs']}: {held['cause']}" for held in value["obstacles"]]
-    events = value["spool"]
-    found.append(f"last hook trouble: {events['hook_log']}" if events["hook_log"] else "")
-    found += [f"left for later {event}: {reason}" for event, reason in events["left"]]
-    found += [f"quarantined {event}: {reason}" for event, reason in events["quarantined"]]
-    return [text for text in found if text]
 
 
 _JOBS = {
