@@ -27,6 +27,7 @@ from pipeline.worker import recall_log
 
 LEARNED = ("created", "restored")
 FORGOTTEN = ("retired", "removed")
+FIRST_YEAR = 1970
 _BEGINNING = 120
 _MONTH_CHARS = 7
 
@@ -162,7 +163,7 @@ def on(app: App, name: str, *, everywhere: bool = False) -> Day:
 
     Raises UsageError for what is no day.
     """
-    if parse_day(name) is None:
+    if parse_day(name) is None or not _is_reckoned(date.fromisoformat(name)):
         raise UsageError(f"{name!r} is no day", fix="Write it as 2026-11-20.")
     return _whole(app, name, diary.entries(app, name), everywhere)
 
@@ -219,7 +220,10 @@ def _month_of(app: App, text: str) -> date:
     try:
         if len(text) != _MONTH_CHARS:
             raise ValueError(text)
-        return date.fromisoformat(f"{text}-01")
+        first = date.fromisoformat(f"{text}-01")
+        if not _is_reckoned(first):
+            raise ValueError(text)
+        return first
     except ValueError:
         raise UsageError(f"{text!r} is no month", fix="Write it as 2026-11.") from None
 
@@ -236,6 +240,11 @@ def _spoken(app: App, ledger: Ledger, first: date, after: date, everywhere: bool
         times[0], times[1] = min(times[0], at), max(times[1], at)
         spoken.turns[conversation] = spoken.turns.get(conversation, 0) + (speaker == "person")
     return found
+
+
+def _is_reckoned(day: date) -> bool:
+    """Whether clocks can tell the moments around `day`: those of a zone can't at the ends of the calendar."""
+    return FIRST_YEAR <= day.year < date.max.year
 
 
 def _month_after(first: date) -> date:

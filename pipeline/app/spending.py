@@ -12,7 +12,7 @@ from pipeline.ledger import calls, spending
 from pipeline.ledger.spending import Spell
 from pipeline.text.since import since as moment_of
 
-MOST_DAYS = 366
+MOST_DAYS = 365
 
 
 @dataclass(slots=True)

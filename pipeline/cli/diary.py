@@ -68,7 +68,7 @@ def day(
 ) -> None:
     """Show one day whole: the diary, conversations, memories.
 
-    What was said, and what was learned, changed, forgotten and recalled that day, by the clocks of your zone.
+    What was said, and what was learned, changed and forgotten that day, by the clocks of your zone.
     """
     found = days.whole(App(store=store, graph=graph), when, everywhere=everywhere)
 

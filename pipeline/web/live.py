@@ -16,7 +16,7 @@ from pipeline.core.home import Home
 SECONDS = 1.0
 """Between two looks."""
 _STILL = 3
-"""Looks without a change after which it is told once more: a worker lets go of its lock after its last word."""
+"""Looks without a change after which it is told again: a worker lets go of its lock after its last word."""
 _ANYHOW = 60
 """Looks after which a change is told all the same, as “3 min ago” grows old."""
 _BEAT = 15
@@ -32,7 +32,7 @@ def files_of(home: Path, store: Path) -> list[Path]:
     own = Home(home)
     log = own.ledger.with_name(f"{own.ledger.name}-wal")
     mine = [own.ledger, log, own.spool, own.quarantine, own.worker_lock, own.hook_log, own.config]
-    return [*mine, own.watch_state, own.page, store]
+    return [*mine, own.watch_state, store]
 
 
 def stamps(files: Sequence[Path]) -> tuple[tuple[int, int], ...]:
@@ -50,8 +50,8 @@ def _stamp(file: Path) -> tuple[int, int]:
 
 
 async def changes(files: Sequence[Path], pause: Pause = asyncio.sleep) -> AsyncIterator[bytes]:
-    """Yield an event after each change of `files`, and a beat where there was none for a while; never ends."""
-    known, still, quiet = stamps(files), 0, 0
+    """Yield an event after each change of `files`, and a beat where there was none for long; never ends."""
+    known, still, quiet = stamps(files), _STILL, 0
     yield BEAT
     while True:
         await pause(SECONDS)
@@ -60,10 +60,8 @@ async def changes(files: Sequence[Path], pause: Pause = asyncio.sleep) -> AsyncI
         still = 0 if changed else still + 1
         quiet += 1
         if changed or still == _STILL or quiet >= _ANYHOW:
-            # A change right after the start of the silence is told of twice, once it is over.
             yield CHANGED
             quiet = 0
-            still = 0 if changed else _STILL + 1
         elif quiet % _BEAT == 0:
             yield BEAT
 

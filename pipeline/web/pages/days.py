@@ -12,7 +12,7 @@ from pipeline.app import days, diary
 from pipeline.core.errors import UsageError
 from pipeline.web.visit import Visit
 
-_SHOWN = 100
+_LIST_ROWS = 100
 _FEW = 20
 """Rows of one kind on the page of a day; a page of its own has the others."""
 _TITLES = 6
@@ -37,7 +37,7 @@ def day(visit: Visit) -> Response:
     if only and only not in KINDS:
         raise UsageError("a day has no such list", fix="Take a link on the page.")
     start = visit.number("from", 0, most=1_000_000) if only else 0
-    room = _SHOWN if only else _FEW
+    room = _LIST_ROWS if only else _FEW
     lists = [
         {"key": key, "heading": heading, "about": about, "rows": getattr(found, key)[start : start + room],
          "number": len(getattr(found, key))}

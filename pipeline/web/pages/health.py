@@ -20,7 +20,7 @@ from pipeline.text.humanize import ago, count
 from pipeline.web import live
 from pipeline.web.visit import Visit
 
-_SHOWN = 100
+_MOST_ROWS = 100
 TONES = {"error": "bad", "warning": "warn", "note": "", "ok": "good"}
 """The look of each level of a finding."""
 
@@ -82,8 +82,8 @@ def _state(visit: Visit) -> dict[str, Any]:
         "adopt": state_words.to_adopt(value["to_adopt"]) if value["to_adopt"] else "",
         "held": held,
         "troubles": [text for text in state_words.troubles(value) if text not in known],
-        "jobs": [_job(job, now) for job in value["jobs"][:_SHOWN]],
-        "more_jobs": max(0, len(value["jobs"]) - _SHOWN),
+        "jobs": [_job(job, now) for job in value["jobs"][:_MOST_ROWS]],
+        "more_jobs": max(0, len(value["jobs"]) - _MOST_ROWS),
         "runs": [_run(run, now) for run in value["runs"]],
         "next": value["next"],
         "store": value["store"],
@@ -140,8 +140,8 @@ def _findings(found: Sequence[Finding], of_what: str, *, worst_first: bool = Tru
         rows.sort(key=lambda finding: levels.index(finding.level))
     words = [count(numbers[level], level) for level in ("error", "warning", "note") if numbers[level]]
     return {
-        "rows": rows[:_SHOWN],
-        "more": max(0, len(rows) - _SHOWN),
+        "rows": rows[:_MOST_ROWS],
+        "more": max(0, len(rows) - _MOST_ROWS),
         "summary": ", ".join(words) or "nothing wrong",
         "of_what": f"{len(rows):,} {of_what}",
         "tones": TONES,
