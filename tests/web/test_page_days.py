@@ -42,6 +42,9 @@ def month(tmp_path_factory):
 
 @pytest.fixture
 def browser(month, monkeypatch):
+    # The commands that filled the home know it by HOME alone.
+    for name in ("REVERIE_HOME", "CLAUDE_CONFIG_DIR"):
+        monkeypatch.delenv(name)
     for name, value in month.env.items():
         monkeypatch.setenv(name, value)
     return Browser(Setting(folder=month.project, secret=b"s3cret"))

@@ -27,6 +27,9 @@ def desk(tmp_path):
 
 @pytest.fixture
 def browser(desk, monkeypatch):
+    # The commands that filled the home know it by HOME alone.
+    for name in ("REVERIE_HOME", "CLAUDE_CONFIG_DIR"):
+        monkeypatch.delenv(name)
     for name, value in desk.env.items():
         monkeypatch.setenv(name, value)
     return Browser(Setting(folder=desk.project, secret=b"s3cret"))
@@ -134,6 +137,7 @@ def test_looking_at_the_ledger_is_no_change(browser, desk):
     desk.here("add", "Ship on Mondays.", "--name", "ship")
     app = App(folder=desk.project)
     files = live.files_of(app.home, app.store_path)
+    browser.get("health/state")  # The first look makes the ledger.
     before = live.stamps(files)
     browser.get("health/state")
     assert live.stamps(files) == before and any(before)
