@@ -9,11 +9,11 @@ import typer
 
 from pipeline.app import conversations as conversations_of
 from pipeline.app.application import App
+from pipeline.app.state_words import to_come as in_words
 from pipeline.cli import listings, output
 from pipeline.cli.listings import AllOption, LimitOption
 from pipeline.cli.options import GraphOption, JsonOption, LlmOption, StoreOption
 from pipeline.cli.progress import progress
-from pipeline.cli.screen import to_come as in_words
 from pipeline.cli.tables import table
 from pipeline.core.errors import UsageError
 from pipeline.core.zone import minute

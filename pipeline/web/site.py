@@ -26,6 +26,7 @@ _FILES = {
     "graph.js": "text/javascript",
     "search.js": "text/javascript",
     "inbox.js": "text/javascript",
+    "live.js": "text/javascript",
     "icon.svg": "image/svg+xml",
 }
 """The files a page may ask for, and no others: no path comes from an address."""
