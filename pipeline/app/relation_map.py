@@ -28,7 +28,7 @@ _ROUNDS = 12
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """One memory on the map; `group` is 0 where it hangs together with nothing, `relations` counts its own."""
+    """One memory on the map; `group` is 0 where nothing is related to it; `relations` are counted."""
 
     name: str
     title: str

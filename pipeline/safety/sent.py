@@ -30,7 +30,7 @@ def sendable(text: str, homes: tuple[str, ...] = ()) -> str:
     Paths within a project (``src/app.py``) and addresses of the web stay.
     """
     text = redact(text).text
-    for home in sorted(filter(None, homes), key=len, reverse=True):
+    for home in sorted((home for home in homes if len(home) > 1), key=len, reverse=True):
         # A folder whose name has blanks ends where none of the patterns below would see its end.
         text = re.sub(re.escape(home) + r"""[^\s"'`<>|,;()\[\]{}]*""", PATH, text)
         spelled = re.sub(r"[^A-Za-z0-9]", "-", home)

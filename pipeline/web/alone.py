@@ -50,11 +50,10 @@ def without_private(whole: RelationMap, homes: tuple[str, ...]) -> RelationMap:
     def clean(text: str) -> str:
         return sendable(text, homes)
 
-    spots = [
-        replace(spot, name=clean(spot.name), title=clean(spot.title), description=clean(spot.description))
-        for spot in whole.spots
-    ]
-    return RelationMap(spots, whole.bonds, [clean(line) for line in whole.problems])
+    texts = ("name", "title", "type", "description")
+    spots = [replace(spot, **{name: clean(getattr(spot, name)) for name in texts}) for spot in whole.spots]
+    bonds = [replace(bond, type=clean(bond.type)) for bond in whole.bonds]
+    return RelationMap(spots, bonds, [clean(line) for line in whole.problems])
 
 
 def changed(path: str, text: str) -> dict[str, Any]:
@@ -74,7 +73,7 @@ def _alone(template: str, *, script: str, **values: Any) -> str:
     policy = [
         "default-src 'none'",
         f"style-src {_digest(style)}",
-        f"script-src {_digest(code) if code else "'none'"}",
+        "script-src " + (_digest(code) if code else "'none'"),
         "base-uri 'none'",
         "form-action 'none'",
     ]

@@ -187,9 +187,11 @@
       vx[a] += pull * dx / d * share * 2; vy[a] += pull * dy / d * share * 2;
       vx[b] -= pull * dx / d * (1 - share) * 2; vy[b] -= pull * dy / d * (1 - share) * 2;
     }
-    const home = near.length > 200 ? 0.012 : 0.03;
+    // Towards the middle, less so along the longer side of the view.
+    const home = n > 200 ? 0.012 : 0.03, aspect = width() / (height() || 1) || 1;
+    const homeX = home * Math.min(1, 1 / aspect), homeY = home * Math.min(1, aspect) * Math.max(1, Math.sqrt(aspect));
     for (let i = 0; i < n; i++) {
-      vx[i] -= x[i] * home * heat; vy[i] -= y[i] * home * heat;
+      vx[i] -= x[i] * homeX * heat; vy[i] -= y[i] * homeY * heat;
       vx[i] *= 0.6; vy[i] *= 0.6;
       if (i === held) { vx[i] = vy[i] = 0; continue; }
       const fast = Math.hypot(vx[i], vy[i]), slow = fast > 40 ? 40 / fast : 1;
@@ -211,7 +213,7 @@
   }
 
   const radius = (i) => 3.5 + Math.min(9, 1.6 * Math.sqrt(near[i].length));
-  const FADED = { active: 1, fading: 0.75, dormant: 0.5, archived: 0.35 };
+  const FADED = { active: 1, fading: 0.85, dormant: 0.7, archived: 0.55 };
   const width = () => canvas.clientWidth, height = () => canvas.clientHeight;
 
   function fit() {
@@ -258,7 +260,7 @@
 
     pen.lineWidth = bonds.length > 1500 ? 0.6 : 1;
     pen.strokeStyle = paint.quiet;
-    pen.globalAlpha = bonds.length > 1500 ? 0.28 : 0.5;
+    pen.globalAlpha = bonds.length > 1500 ? 0.35 : 0.6;
     pen.beginPath();
     for (const [a, b] of bonds) {
       if (!seen(a) && !seen(b)) continue;
@@ -301,7 +303,7 @@
   function labels(focus, px, py, size, seen) {
     // Most related first, and none over another.
     const order = focus >= 0 ? [focus, ...near[focus].map(([other]) => other)] : [];
-    const most = order.length + (heat > 0.3 ? 12 : 90);
+    const most = order.length + (heat > 0.3 ? 12 : spots.length > 500 ? 45 : 90);
     for (let i = 0; i < spots.length && order.length < 400; i++) order.push(i);
     const taken = [];
     pen.font = `12px ${paint.text}`;
