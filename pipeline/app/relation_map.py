@@ -164,7 +164,7 @@ def _bonds(store: Store, documents: Sequence[Document], first: int) -> Iterator[
     numbers = {item.path: number for number, item in enumerate(documents, start=first)}
     ends = Ends(documents)
     seen = set[tuple[str, str, str]]()
-    for start, end, kind, strength in _told(store, documents):
+    for start, end, kind, strength in _relations(store, documents):
         source, target = ends.of(start), ends.of(end)
         if source is None or target is None or source is target:
             continue
@@ -174,7 +174,7 @@ def _bonds(store: Store, documents: Sequence[Document], first: int) -> Iterator[
             yield Bond(numbers[source.path], numbers[target.path], kind, strength)
 
 
-def _told(store: Store, documents: Sequence[Document]) -> Iterator[tuple[str, str, str, float]]:
+def _relations(store: Store, documents: Sequence[Document]) -> Iterator[tuple[str, str, str, float]]:
     """Yield start, end, type and strength of each relation, as edges' files and memories' own ends tell."""
     for edge in edge_files.all_edges(store.root, keep=False).edges:
         yield edge.from_id, edge.to_id, edge.type.upper(), edge.strength

@@ -109,7 +109,7 @@ def report(
     output.data(json.loads(whole), lambda: output.line(file.read_text("utf-8").rstrip()), as_json=as_json)
 
 
-def _write(app: App, told: dict[str, Any], markdown: str, html: Path, *, redact: bool) -> None:
+def _write(app: App, values: dict[str, Any], markdown: str, html: Path, *, redact: bool) -> None:
     """Write the report with the diffs of what the dream changed, where these are kept."""
     from pipeline.safety.sent import sendable
     from pipeline.web import alone
@@ -119,11 +119,11 @@ def _write(app: App, told: dict[str, Any], markdown: str, html: Path, *, redact:
     def clean(text: str) -> str:
         return sendable(text, known) if redact else text
 
-    run = str(told.get("run_id", ""))
+    run = str(values.get("run_id", ""))
     kept = any(item.run == run for item in app.open_store().history()) if app.store_path.is_dir() else False
     files = history.diff(app, run) if kept else []
     changes = [alone.changed(clean(each.path), clean(history.as_text(each))) for each in files]
-    title = f"Dream of {minute(str(told.get('at', '')))}"
+    title = f"Dream of {minute(str(values.get('at', '')))}"
     page = alone.report_file(title, clean(markdown), changes, f"Written {minute(app.clock.now())}")
     write_page(html, page, redacted=redact)
 

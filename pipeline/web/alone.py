@@ -22,7 +22,7 @@ MARK = '<meta name="generator" content="Reverie">'
 
 def graph_file(whole: RelationMap, made: str) -> str:
     """Return the graph as a file; `made` says when."""
-    data = drawn.data(whole.part(Wanted()), whole, _place)
+    data = drawn.data(whole.part(Wanted()), whole, _in_file)
     return _alone(
         "alone_graph.html",
         script="graph.js",
@@ -59,11 +59,11 @@ def without_private(whole: RelationMap, homes: tuple[str, ...]) -> RelationMap:
 def changed(path: str, text: str) -> dict[str, Any]:
     """Return one file of a change for `report_file`: its path, and each line of its unified diff."""
     kinds = {"+": "ins", "-": "del"}
-    lines = [line for line in text.splitlines() if not line.startswith(("+++ ", "--- "))]
+    lines = [line for line in text.split("\n") if not line.startswith(("+++ ", "--- "))]
     return {"path": path, "lines": [(kinds.get(line[:1], ""), line) for line in lines]}
 
 
-def _place(number: int, spot: Spot) -> str:
+def _in_file(number: int, spot: Spot) -> str:
     return f"#spot-{number}"
 
 
@@ -88,8 +88,8 @@ def _lines(markdown: str) -> list[tuple[str, str]]:
     """Return the lines of a report with what each is: a heading, an item, one below an item, or text."""
     kinds = (("## ", "heading"), ("# ", "title"), ("  - ", "below"), ("- ", "item"))
     found = []
-    for line in markdown.splitlines():
-        mark, kind = next((pair for pair in kinds if line.startswith(pair[0])), ("", "text"))
+    for line in markdown.split("\n"):
+        start, kind = next((pair for pair in kinds if line.startswith(pair[0])), ("", "text"))
         if line.strip() and kind != "title":
-            found.append((kind, line[len(mark) :].replace("**", "")))
+            found.append((kind, line[len(start) :].replace("**", "")))
     return found

@@ -11,7 +11,7 @@ from pipeline.app.relation_map import RelationMap, Spot, Wanted, mapped
 from pipeline.web import drawn
 from pipeline.web.visit import Visit
 
-_SHOWN = 100
+_LISTED = 100
 _MOST_GROUP = 1_000_000
 
 
@@ -62,12 +62,12 @@ def _listed(visit: Visit, whole: RelationMap) -> dict[str, Any]:
     return {
         "part": part,
         "wanted": wanted,
-        "rows": drawn.rows(part, start, _SHOWN),
+        "rows": drawn.rows(part, start, _LISTED),
         "address": address,
         "start": start,
-        "earlier": visit.url("graph", **chosen, **{"from": max(0, start - _SHOWN) or ""}) if start else "",
-        "later": visit.url("graph", **chosen, **{"from": start + _SHOWN})
-        if start + _SHOWN < len(part.spots)
+        "earlier": visit.url("graph", **chosen, **{"from": max(0, start - _LISTED) or ""}) if start else "",
+        "later": visit.url("graph", **chosen, **{"from": start + _LISTED})
+        if start + _LISTED < len(part.spots)
         else "",
     }
 
