@@ -85,6 +85,7 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
         "relate": Entry("graph", "relate", "Relate two memories, or change how they are related."),
         "related": Entry("graph", "related", "List the memories that one is related to."),
         "edges": Entry("graph", "edges", "List, show, remove or propose edges between memories."),
+        "graph": Entry("drawing", "drawing", "Show how memories hang together, or write it as one page."),
         "decay": Entry("graph", "decay", "Compute what memories are worth by now, and which sleep."),
         "embed": Entry("search", "embed", "Make the vectors that [embeddings] asks for."),
         "graphs": Entry("graphs", "graphs", "List memory folders by name, and name more of them."),

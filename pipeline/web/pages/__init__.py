@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipeline.web.pages import cost, days, dreams, health, inbox, memories
+from pipeline.web.pages import cost, days, dreams, graph, health, inbox, memories
 from pipeline.web.visit import PageFunction
 
 GET = ("GET",)
@@ -14,6 +14,7 @@ PAGES: Sequence[tuple[str, PageFunction, Sequence[str]]] = (
     *days.PAGES,
     *dreams.PAGES,
     *inbox.PAGES,
+    *graph.PAGES,
     *cost.PAGES,
     *health.PAGES,
 )
