@@ -18,7 +18,7 @@ from pipeline.core.errors import InputError, cause
 from pipeline.core.ids import digest
 
 FORMAT = "reverie-bundle"
-VERSION = 1
+BUNDLE_VERSION = 1
 ABOUT = "about.json"
 RUN = "run.json"
 REPLY = "reply.json"
@@ -42,7 +42,7 @@ def texts_of(values: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str, s
     texts = {name: _text(values[name]) for name in TEXTS}
     head = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": BUNDLE_VERSION,
         **about,
         "texts": {name: digest(text) for name, text in texts.items()},
     }
@@ -117,9 +117,9 @@ def _require_ours(about: Mapping[str, Any], path: Path) -> None:
     if about.get("format") != FORMAT:
         raise _refused(path, "is no bundle of Reverie's")
     version = about.get("version")
-    if version != VERSION:
-        newer = isinstance(version, int) and version > VERSION
-        made = f"is a bundle of version {version!r}, and this Reverie reads version {VERSION}"
+    if version != BUNDLE_VERSION:
+        newer = isinstance(version, int) and version > BUNDLE_VERSION
+        made = f"is a bundle of version {version!r}, and this Reverie reads version {BUNDLE_VERSION}"
         fix = "Update Reverie." if newer else "Have it written anew with `reverie bundle`."
         raise InputError(made, file=str(path), fix=fix)
 

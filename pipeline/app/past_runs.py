@@ -8,12 +8,12 @@ from typing import Any
 from pipeline.core.errors import InputError
 from pipeline.ledger import Ledger, calls, inbox, runs
 
-_LEAST_PREFIX = 4
+_LEAST_OF_ID = 4
 
 
 def find(ledger: Ledger, text: str) -> runs.Run:
     """Return the run of extraction whose id is or begins with `text`. Raises InputError for none and many."""
-    found = runs.beginning_with(ledger, text) if len(text) >= _LEAST_PREFIX else []
+    found = runs.beginning_with(ledger, text) if len(text) >= _LEAST_OF_ID else []
     exact = [run for run in found if run.id == text]
     found = exact or found
     listed = "`reverie status` and `reverie why NAME` name runs."
