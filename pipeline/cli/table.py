@@ -52,6 +52,9 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
             "Show how the reading of transcripts is: files, entries, conversations, the watcher.",
         ),
         "audit": Entry("diagnostics", "audit", "Check any folder of memories; nothing is written."),
+        "bundle": Entry("bundles", "bundle", "Write what a run was judged by into one redacted archive."),
+        "replay": Entry("bundles", "replay", "Run a bundle again without a model, and say what differs."),
+        "rerun": Entry("bundles", "rerun", "Ask another model about a run's dialogue; nothing is written."),
     },
     "Memories": {
         "list": Entry("live", "list_memories", "List memories: here, the team's, and for all projects."),

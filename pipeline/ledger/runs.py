@@ -156,6 +156,15 @@ def run(ledger: Ledger, run_id: str) -> Run | None:
     return None if row is None else Run(*row)
 
 
+def beginning_with(ledger: Ledger, text: str) -> list[Run]:
+    """Return the runs whose id begins with `text`, oldest first."""
+    rows = ledger.rows(
+        f"SELECT {_COLUMNS} FROM runs WHERE substr(id, 1, length(?)) = ? ORDER BY started_at, id",
+        (text, text),
+    )
+    return [Run(*row) for row in rows]
+
+
 def of_memory(ledger: Ledger, memory_id: str) -> list[str]:
     """Return the ids of the extractions that created, changed or met the memory, oldest first."""
     rows = ledger.rows(
