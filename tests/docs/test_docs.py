@@ -58,7 +58,14 @@ def reader(tmp_path_factory):
     return desk
 
 
-@pytest.mark.parametrize(("page", "command"), list(blocks()), ids=lambda text: text[:50])
+def in_their_order():
+    """Commands of a page build on each other, so that one process runs them all."""
+    for page, command in blocks():
+        name = f"{page}-{command[:50]}"
+        yield pytest.param(page, command, id=name, marks=pytest.mark.xdist_group(f"commands of {page}"))
+
+
+@pytest.mark.parametrize(("page", "command"), list(in_their_order()))
 def test_a_command_in_the_documentation_runs(reader, page, command):
     words = shlex.split(command.replace("~", str(reader.project.parent)))
     assert words[0] == "reverie"

@@ -298,7 +298,10 @@ def test_bug_120_cost_follows_what_is_new(bench: Bench) -> None:
         read += bench.ingest(path).bytes_read
         bench.worker().run()
     bench.worker().run(now_too=True)
-    new = [request.messages[0].content.split("<new_dialogue>")[1] for request in provider.history[before:]]
+    texts = [request.messages[0].content for request in provider.history[before:]]
+    # A conversation that became full meanwhile is read as a whole once; the rest is turns.
+    new = [text.split("<new_dialogue>")[1] for text in texts if "<new_dialogue>" in text]
+    assert len(texts) - len(new) <= 1
     assert len(new) <= 3 and read < size / 20
     assert sum(len(r.messages[0].content) for r in provider.history[before:]) < size / 10
     assert all(f"rename column {number}" in "".join(new) for number in range(0, 50, 2))
