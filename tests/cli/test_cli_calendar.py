@@ -105,7 +105,3 @@ def test_what_was_taken_back_is_no_change_of_that_day(desk):
     assert told.count("Ship on Mondays.") == 1
     desk.here("undo", **at)
     assert "nothing was written" in desk.here("day", "2026-11-19", code=1, **at).err
-    desk.here("undo", **at)
-    deeds = desk.here("day", "2026-11-19", "--json", **at).json
-    assert [deed["memory"] for deed in deeds["learned"]] == ["ship"]
-    assert deeds["forgotten"] == deeds["changed"] == []
