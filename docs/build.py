@@ -140,7 +140,7 @@ def profiles() -> str:
         "| profile | tools offered | characters of the list | tokens, estimated |",
         "| --- | ---: | ---: | ---: |",
     ]
-    for name in (tools.LEAN, tools.COGNITIVE, tools.AGENT_MEMORY, tools.ALL):
+    for name in tools.PROFILES:
         listed = [tool.listed for tool in tools.of_profile(name).values() if tool.run]
         size = len(json.dumps(listed, separators=(",", ":"), ensure_ascii=False))
         rows.append(f"| `{name}` | {len(listed)} | {size:,} | {round(size / 4):,} |")

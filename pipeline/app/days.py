@@ -21,6 +21,7 @@ from pipeline.core.errors import InputError, StoreError, UsageError
 from pipeline.core.home import Home
 from pipeline.ledger import Ledger, conversations, dialogue_rows, files, recalls
 from pipeline.store import Episode, Generation, Store, is_live
+from pipeline.store.history.generations import turns_of
 from pipeline.text.dates import parse_day
 from pipeline.text.since import since as moment_of
 from pipeline.worker import recall_log
@@ -140,7 +141,7 @@ def month(app: App, text: str = "", *, everywhere: bool = False) -> Month:
             store.root, app.clock.now(), since=first.isoformat(), until=after.isoformat()
         ):
             of(page.day).episodes += len(page.entries)
-        for generation in store.history():
+        for generation in _standing(store.history()):
             day = zone.day(generation.at)
             if first.isoformat() <= day < after.isoformat():
                 _count(of(day), generation)
@@ -201,7 +202,7 @@ def _whole(app: App, name: str, entries: Sequence[Episode], everywhere: bool) ->
         recalled = _recalled(app, ledger, first, after, stores, everywhere).get(name, {})
     deeds: dict[str, list[Deed]] = {"learned": [], "changed": [], "forgotten": []}
     for store in stores:
-        for generation in reversed(store.history()):
+        for generation in reversed(_standing(store.history())):
             if zone.day(generation.at) == name:
                 for change in _changes(store, generation):
                     deeds[_kind(change)].append(_deed(change, generation))
@@ -212,6 +213,19 @@ def _whole(app: App, name: str, entries: Sequence[Episode], everywhere: bool) ->
         recalled=tuple(sorted(recalled.values(), key=lambda each: (-each.times, each.memory))),
         **{kind: tuple(found) for kind, found in deeds.items()},
     )
+
+
+def _standing(history: Sequence[Generation]) -> list[Generation]:
+    """Return `history` without what a day took back itself: a change and its undo, an undo and its redo.
+
+    A change that was undone and done again on its own day stands once.
+    """
+    groups: dict[tuple[str, str], list[Generation]] = {}
+    for generation in history:
+        groups.setdefault((zone.day(generation.at), turns_of(generation.run)[0]), []).append(generation)
+    # Each turn takes back the one before it, so that an odd number of them comes to one.
+    runs = {min(group, key=lambda item: item.number).run for group in groups.values() if len(group) % 2}
+    return [generation for generation in history if generation.run in runs]
 
 
 def _month_of(app: App, text: str) -> date:

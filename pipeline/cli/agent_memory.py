@@ -50,15 +50,23 @@ IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The memory's id."
 @agent_memory.callback()
 def agent_memory_flags(
     context: typer.Context,
-    init: Annotated[bool, typer.Option("--init", help="As `init`.")] = False,
-    rebuild: Annotated[bool, typer.Option("--rebuild-index", help="As `rebuild-index`.")] = False,
-    validates: Annotated[bool, typer.Option("--validate", help="As `validate`.")] = False,
-    stats: Annotated[bool, typer.Option("--stats", help="As `stats`.")] = False,
-    archives: Annotated[bool, typer.Option("--archive", help="As `archive`.")] = False,
-    days: Annotated[int | None, typer.Option("--days", metavar="N", help="With --archive.")] = None,
-    repairs: Annotated[bool, typer.Option("--repair", help="As `repair`.")] = False,
-    target: Annotated[Path | None, typer.Option("--export", metavar="FILE", help="As `export`.")] = None,
-    source: Annotated[Path | None, typer.Option("--import", metavar="FILE", help="As `import`.")] = None,
+    init: Annotated[bool, typer.Option("--init", help="As `init`.", hidden=True)] = False,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild-index", help="As `rebuild-index`.", hidden=True)
+    ] = False,
+    validates: Annotated[bool, typer.Option("--validate", help="As `validate`.", hidden=True)] = False,
+    stats: Annotated[bool, typer.Option("--stats", help="As `stats`.", hidden=True)] = False,
+    archives: Annotated[bool, typer.Option("--archive", help="As `archive`.", hidden=True)] = False,
+    days: Annotated[
+        int | None, typer.Option("--days", metavar="N", help="With --archive.", hidden=True)
+    ] = None,
+    repairs: Annotated[bool, typer.Option("--repair", help="As `repair`.", hidden=True)] = False,
+    target: Annotated[
+        Path | None, typer.Option("--export", metavar="FILE", help="As `export`.", hidden=True)
+    ] = None,
+    source: Annotated[
+        Path | None, typer.Option("--import", metavar="FILE", help="As `import`.", hidden=True)
+    ] = None,
     kind: TypeOption = "",
     version: Annotated[bool, typer.Option("--version", help="Print the version of the format.")] = False,
     test: Annotated[
@@ -68,7 +76,8 @@ def agent_memory_flags(
 ) -> None:
     """Keep memories in agent-memory's JSONL files.
 
-    The flags do what the commands of their names do, as that program's own have it.
+    Most commands have a flag of their name as well, as that program has it: --init, --validate, --stats,
+    --rebuild-index, --archive --days N, --repair, --export FILE, --import FILE.
     """
     if context.invoked_subcommand is not None:
         return

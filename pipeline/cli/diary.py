@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
+from pathlib import PurePosixPath
 from typing import Annotated
 
 import typer
@@ -14,6 +15,7 @@ from pipeline.cli import output
 from pipeline.cli.options import GraphOption, JsonOption, StoreOption
 from pipeline.cli.tables import table
 from pipeline.core.zone import minute
+from pipeline.domain.memory import TYPES
 from pipeline.store import Episode
 from pipeline.text.humanize import count
 
@@ -75,7 +77,8 @@ def day(
     def tell() -> None:
         output.line(found.day)
         for entry in found.entries:
-            _tell(entry)
+            if not _is_learned(entry, found.learned):
+                _tell(entry)
         for talk in found.conversations:
             _tell_talk(talk, with_project=everywhere)
         for word in ("learned", "changed", "forgotten"):
@@ -118,6 +121,12 @@ def _numbers(counts: days.Counts) -> list[str]:
 
 def _weekday(day: str) -> str:
     return f"{date.fromisoformat(day):%a}"
+
+
+def _is_learned(entry: Episode, learned: Sequence[days.Deed]) -> bool:
+    """Whether `entry` only says that a memory was written, which stands among what was `learned`."""
+    stem = PurePosixPath(entry.memory).stem
+    return entry.type in TYPES and any(stem.startswith(deed.memory) for deed in learned)
 
 
 def _tell_talk(talk: days.Talk, *, with_project: bool) -> None:

@@ -23,7 +23,7 @@ from pipeline.formats.keisei.journals import TIERS, Fault
 from pipeline.text.humanize import count
 
 journal = typer.Typer(
-    help="Show the journals of sessions and claims, and bring them up to date.",
+    help="Show the journals of sessions and claims, or update them.",
     no_args_is_help=True,
     context_settings=HELP_OPTIONS,
 )

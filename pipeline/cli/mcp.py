@@ -26,7 +26,8 @@ def mcp(
         ),
     ] = LEAN,
     http: Annotated[
-        bool, typer.Option("--http", help="Serve many clients over HTTP on loopback, with a token.")
+        bool,
+        typer.Option("--http", help="Serve many clients over HTTP on loopback, with a token (extra `mcp`)."),
     ] = False,
     port: Annotated[int, typer.Option("--port", metavar="N", help="With --http; 0 takes a free one.")] = 0,
     list_tools: Annotated[

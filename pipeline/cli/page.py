@@ -33,8 +33,9 @@ def open_page(
         bool, typer.Option("--browser/--no-browser", help="Open the browser, or only print the address.")
     ] = True,
 ) -> None:
-    """Show memories, dreams, inbox, graph and cost in your browser.
+    """Show memories, dreams, inbox and cost in a browser.
 
+    It needs the extra `web`, and shows the graph as well.
     The server is for you alone: on this machine, with a token in its address, until Ctrl-C or MINUTES without
     a request.
     """

@@ -82,6 +82,7 @@ def embed(
 ) -> None:
     """Make the vectors that [embeddings] asks for.
 
+    The model on this machine comes with the extra `semantic`.
     Exit code 1 when some could not be made.
     """
     with progress("embedding"):

@@ -49,7 +49,7 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
         "health-check": Entry(
             "watching",
             "health_check",
-            "Show how the reading of transcripts is: files, entries, conversations, the watcher.",
+            "Show how the reading of transcripts is.",
         ),
         "audit": Entry("diagnostics", "audit", "Check any folder of memories; nothing is written."),
         "bundle": Entry("bundles", "bundle", "Write what a run was judged by into one redacted archive."),
@@ -104,7 +104,7 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
         "injected": Entry("recall", "injected", "Show what recall put into a session, when and why."),
     },
     "Other programs": {
-        "open": Entry("page", "open_page", "Show memories, dreams, inbox, graph and cost in your browser."),
+        "open": Entry("page", "open_page", "Show memories, dreams, inbox and cost in a browser."),
         "import": Entry("carrying", "import_memories", "Take in memories of another program."),
         "export": Entry("carrying", "export", "Write memories in the format of another program."),
         "sync": Entry("carrying", "sync", "Keep memories here and in another program's format in step."),
@@ -133,20 +133,18 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
         "watch": Entry(
             "watching",
             "watch",
-            "Read transcripts into the ledger as they grow, until stopped; no model is asked.",
+            "Read transcripts into the ledger as they grow.",
         ),
         "traces": Entry("traces", "traces", "Show what tools did in each session; write it out."),
     },
     "Time and tools": {
         "task": Entry("task", "task", "Note how long something takes, or time a command."),
-        "journal": Entry(
-            "journal", "journal", "Show the journals of sessions and claims, and bring them up to date."
-        ),
+        "journal": Entry("journal", "journal", "Show the journals of sessions and claims, or update them."),
         "agents": Entry("agents", "agents", "List sub-agents: what for, how long, how many tokens."),
         "patterns": Entry(
             "tool_use",
             "patterns",
-            "List what comes again and again: steps that follow one another, or classes of events.",
+            "List steps or classes of events that come again.",
         ),
         "similar": Entry("tool_use", "similar", "List the sessions most like one."),
         "coaccess": Entry("tool_use", "coaccess", "List files used together."),

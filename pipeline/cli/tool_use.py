@@ -32,6 +32,10 @@ NewestOption = Annotated[
 ]
 _CLASS_COLUMNS = ("class", "times", "sessions", "most in one", "first", "last")
 _STEPS_COLUMNS = ("steps", "times", "sessions", "last")
+_LEGEND = (
+    "refused: calls that you did not allow, counted among the failed; corrected: times that you set Claude"
+    " right; failed of: failed calls by tool."
+)
 _ARROW = " → "
 _MOST_SHARED = 6
 _MOST_PLOTTED = 40
@@ -53,7 +57,7 @@ def patterns(
     plot: PlotOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List what comes again and again: steps that follow one another, or classes of events.
+    """List steps or classes of events that come again.
 
     Steps are commands by program and subcommand, and work on files by kind. Only what worked counts, and
     nothing goes on behind a person's words.
@@ -243,6 +247,8 @@ def errors(
             values, lambda: table(columns, map(_errors_row, some), empty="no sessions"), as_json=as_json
         )
         listings.tell_rest(len(known), shown, which="earlier")
+        if some and not as_json and output.width() is not None:
+            output.talk(_LEGEND)
     _plot_errors(known, plot)
     _tell_source(source)
 

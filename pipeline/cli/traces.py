@@ -130,15 +130,32 @@ def show_trace(
     columns = ["time", "tool", "took", "outcome", "what"]
     output.data(
         some,
-        lambda: table(columns, [_call(call) for call in some], empty="no tool was called"),
+        lambda: table(columns, _calls(some), empty="no tool was called"),
         as_json=as_json,
     )
     _tell_problems(str(path), problems)
     listings.tell_rest(len(rows), shown)
 
 
+def _calls(found: Iterable[Call]) -> list[Sequence[object]]:
+    """Return a row for each call, and one with the day alone where another day begins."""
+    rows: list[Sequence[object]] = []
+    former = ""
+    for call in found:
+        day = "" if call.at_ms is None else f"{_moment(call.at_ms):%Y-%m-%d}"
+        if day and day != former:
+            rows.append([day, "", "", "", ""])
+            former = day
+        rows.append(_call(call))
+    return rows
+
+
+def _moment(milliseconds: int) -> datetime:
+    return local(datetime.fromtimestamp(milliseconds / 1000, UTC))
+
+
 def _call(call: Call) -> Sequence[object]:
-    moment = "" if call.at_ms is None else f"{local(datetime.fromtimestamp(call.at_ms / 1000, UTC)):%H:%M:%S}"
+    moment = "" if call.at_ms is None else f"{_moment(call.at_ms):%H:%M:%S}"
     took = "" if call.ms is None else f"{call.ms / 1000:,.1f} s"
     what = f"{call.about}: {call.error}" if call.error else call.about
     return [moment, _brief(call.tool or "?"), took, call.outcome, what]

@@ -36,8 +36,9 @@ def watch(
     ] = 2.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Read transcripts into the ledger as they grow, until stopped; no model is asked.
+    """Read transcripts into the ledger as they grow.
 
+    It goes on until it is stopped; no model is asked. Without the extra `watch` it looks every few seconds.
     With --json each pass is an object on a line of its own.
     """
     if every <= 0 or settle < 0:
@@ -80,7 +81,10 @@ def _pass(done: Ingested) -> dict[str, Any]:
 
 
 def health_check(as_json: JsonOption = False) -> None:
-    """Show how the reading of transcripts is: files, entries, conversations, the watcher."""
+    """Show how the reading of transcripts is.
+
+    That is of files, entries, conversations and the watcher.
+    """
     found = watching.health_check(App(looks=True))
 
     def tell() -> None:

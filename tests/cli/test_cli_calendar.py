@@ -96,3 +96,12 @@ def test_what_is_no_month_is_named(month, text):
 
 def test_an_empty_month_says_so(month):
     assert month.here("calendar", "2025-02").out == "nothing happened in 2025-02\n"
+
+
+def test_what_was_taken_back_is_no_change_of_that_day(desk):
+    at = {"REVERIE_NOW": "2026-11-19T12:30:00+00:00"}
+    desk.here("add", "Ship on Mondays.", "--name", "ship", **at)
+    told = desk.here("day", "2026-11-19", **at).out
+    assert told.count("Ship on Mondays.") == 1
+    desk.here("undo", **at)
+    assert "nothing was written" in desk.here("day", "2026-11-19", code=1, **at).err

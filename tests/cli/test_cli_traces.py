@@ -60,6 +60,9 @@ def test_without_sessions_it_says_so(tmp_path):
 def test_a_session_is_shown_call_by_call(desk):
     lines = [line.split("  ") for line in desk.here("traces", "show", ONE[:6]).out.splitlines()]
     shown = [[part.strip() for part in line if part.strip()] for line in lines]
+    days = [line[0] for line in shown if len(line) == 1]
+    assert days[:2] == ["2026-04-24", "2026-04-25"]
+    shown = [line for line in shown if len(line) > 1]
     assert shown[:5] == [
         ["time", "tool", "took", "outcome", "what"],
         ["23:59:05", "Bash", "1.5 s", "ok", "ls -la"],
@@ -80,7 +83,7 @@ def test_what_is_for_terminals_and_servers_is_left_out_of_a_row(desk):
         stamped(TWO, f"2026-05-01T08:00:0{at}Z", f"u{at}", each) for at, each in enumerate((call, failed))
     ]
     file = write_lines(desk.project / "mcp.jsonl", lines)
-    (row,) = desk.here("traces", "show", file).out.splitlines()[1:]
+    _, row = desk.here("traces", "show", file).out.splitlines()[1:]
     assert row.split() == ["08:00:00", "find", "1.0", "s", "error", "open:", "no", "such", "server"]
 
 

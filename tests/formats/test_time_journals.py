@@ -280,3 +280,10 @@ def test_a_variable_names_the_journal_in_a_shell_alone(desk, tmp_path):
     assert (tmp_path / "own.jsonl").exists()
     desk.here("task", "start", "x", KEI_TLOG_JOURNAL=str(tmp_path / "projects.jsonl"), CLAUDECODE="1")
     assert not (tmp_path / "projects.jsonl").exists()
+
+
+def test_a_wrapped_task_without_a_name_is_called_as_its_program(desk):
+    assert desk.run("task", "wrap", "--metric", "n=1", "--", "/bin/echo", "--", "x").out == "-- x\n"
+    assert desk.here("task", "list", "--json").json[-1]["name"] == "echo"
+    for given in ([], ["--"], ["build"], ["build", "--"]):
+        assert "task wrap build -- make" in desk.here("task", "wrap", *given, code=2).err
