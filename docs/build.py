@@ -14,15 +14,18 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from pipeline.cli import output
 from pipeline.config import Settings
+from pipeline.domain.memory import TYPES
 from pipeline.evaluation.reading import read_session
 from pipeline.evaluation.report import Table, tables
 from pipeline.evaluation.scoring import Score
 from pipeline.evaluation.suite_run import Choice, Reader, evaluate
+from pipeline.formats import carried, registry
 from pipeline.server import tools
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -144,6 +147,38 @@ def profiles() -> str:
     return "\n".join(rows)
 
 
+def formats() -> str:
+    """Return what each format of another program can't carry, in words."""
+    rows = ["| format | what it can't carry |", "| --- | --- |"]
+    for name in registry.NAMES:
+        missing = _lost(registry.format_named(name), None)
+        rows.append(f"| `{name}` | {missing or 'nothing'} |")
+    return "\n".join(rows)
+
+
+def _lost(second: carried.Format, first: carried.Format | None) -> str:
+    """Return what `second` can't carry of memories that have everything, as far as `first` carries it."""
+    found: dict[str, None] = {}
+    for kind in TYPES:
+        memory = replace(carried.SAMPLE, type=kind)
+        gone = carried.lost(first, memory) if first else ()
+        found |= dict.fromkeys(name for name in carried.lost(second, memory) if name not in gone)
+    return carried.in_words([name for name in carried.WORDS if name in found])
+
+
+def format_pairs() -> str:
+    """Return what is lost between each two formats."""
+    named = {name: registry.format_named(name) for name in registry.NAMES}
+    rows = [f"| from, to | {' | '.join(f'`{name}`' for name in named)} |"]
+    rows.append("| --- |" + " --- |" * len(named))
+    for name, first in named.items():
+        whole = not _lost(first, None)
+        cells = [_lost(second, first) or "–" for second in named.values()]
+        cells = ["see above" if whole and cell != "–" else cell for cell in cells]
+        rows.append(f"| `{name}` | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
 def performance() -> str:
     """Return the tables of what was measured, from `docs/performance.json`: nothing is measured anew."""
     sys.path[:0] = [str(ROOT)]
@@ -161,6 +196,8 @@ PARTS: dict[str, tuple[str, Callable[[], str]]] = {
     "layers": ("pipeline/README.md", layers),
     "performance": ("docs/performance.md", performance),
     "profiles": ("docs/cognitive.md", profiles),
+    "formats": ("docs/formats.md", formats),
+    "format-pairs": ("docs/formats.md", format_pairs),
 }
 
 

@@ -254,7 +254,7 @@ class App:
     ) -> Iterator[Ingested | InputError]:
         """Ingest one file, or every session file under `folder`; a bad file is yielded as its error."""
         from pipeline.intake.many import Intake
-        from pipeline.transcript import survey
+        from pipeline.transcript import survey_of
 
         with self.ledger() as ledger:
             if file:
@@ -263,7 +263,7 @@ class App:
                 return
             root = (folder or paths.projects_dir()).absolute()
             intake = Intake(ledger, root, settings=self.settings, clock=self.clock, reimport=reimport)
-            yield from intake.read(survey(root))
+            yield from intake.read(survey_of(root, paths.projects_dir().absolute()))
 
     def _ingest(
         self,

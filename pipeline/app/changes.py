@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from typing import Literal
 
 from pipeline.core.errors import DocumentError
-from pipeline.domain.memory import Memory
+from pipeline.domain.memory import OF_PROCEDURES, Memory
 from pipeline.domain.sentences import Sentence, sentences
 from pipeline.store import ARCHIVE, FileDiff, is_live
 from pipeline.store.files import document
@@ -34,6 +34,8 @@ _FIELDS = (
     "sources",
     "replaces",
 )
+_LISTS = (*OF_PROCEDURES, "blockers")
+"""Fields whose lines are shown one by one (`MemoryChange.lists`)."""
 _TOLD = ("title", "description", "type")
 """Fields whose old and new values are shown; of the others only that they changed."""
 
@@ -95,6 +97,17 @@ class MemoryChange:
             old, new = getattr(self.before, name), getattr(self.after, name)
             if old != new:
                 found.append((name, str(old), str(new)) if name in _TOLD else (name, "", ""))
+        return tuple(found)
+
+    @property
+    def lists(self) -> tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]:
+        """Return name, old and new lines of each list that comes, goes or differs, such as steps."""
+        found = []
+        for name in _LISTS:
+            old = tuple(getattr(self.before, name)) if self.before else ()
+            new = tuple(getattr(self.after, name)) if self.after else ()
+            if old != new:
+                found.append((name, old, new))
         return tuple(found)
 
 

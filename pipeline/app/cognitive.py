@@ -13,7 +13,7 @@ import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from pipeline.app.application import App
@@ -21,8 +21,8 @@ from pipeline.context import look_at_store
 from pipeline.core import system
 from pipeline.core.atomic import ensure_dir
 from pipeline.core.errors import InputError, StoreError, cause
-from pipeline.domain.memory import TYPES
-from pipeline.hooklib.memory_format import CORE, NOT_MEMORIES
+from pipeline.formats.front_matter_notes import folder_of
+from pipeline.hooklib.memory_format import CORE
 from pipeline.safety.invisible import visible_name
 from pipeline.store import Document, Store, diary_days
 from pipeline.store.catalogue.index_json import write_gitignore
@@ -30,13 +30,6 @@ from pipeline.store.derived import core_page, reflection_page, usage
 from pipeline.store.files.layout import EDGES, EPISODES, Problem, files_in, inside, read_regular
 from pipeline.store.files.names import common_form, moved_path
 
-FOLDERS = {
-    "user": "graph/users",
-    "feedback": "graph/feedback",
-    "project": "graph/projects",
-    "reference": "graph/references",
-}
-"""Where memories lie in an export whose files stand in the store itself, by type; schema v3 has no such."""
 MOST_PAGE = 20_000_000
 """Bytes of the largest page of a diary that is taken along."""
 ZIP = ".zip"
@@ -92,9 +85,7 @@ def placed(documents: Sequence[Document]) -> dict[str, str]:
     for document in sorted(documents, key=lambda item: item.path):
         path = document.path
         if "/" not in path:
-            kind = TYPES.get(document.head.type)
-            folder = FOLDERS.get(document.head.type) or (kind.folder if kind else FOLDERS["project"])
-            path = moved_path(path, folder, taken)
+            path = moved_path(path, folder_of(document.head.type), taken)
             taken.add(common_form(path))
         found[document.path] = path
     return found
@@ -208,11 +199,3 @@ def _guarded_folder(folder: Path) -> None:
         raise InputError(
             f"it can't be made: {cause(error)}", file=str(folder), fix="Name another."
         ) from error
-
-
-def home_of(path: str) -> str:
-    """Return where a file at `path` of an export lies in a store of ours."""
-    folder, _, name = path.rpartition("/")
-    if folder in FOLDERS.values() and name.lower() not in NOT_MEMORIES:
-        return PurePosixPath(path).name
-    return path

@@ -5,6 +5,7 @@ Each scope has an inbox of its own; the numbers of all are different. `holder` s
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from pipeline.app import forgetting, scopes
@@ -162,6 +163,18 @@ def waits_again(app: App, run: str) -> int:
     return found.id if found is not None and found.state == "open" else 0
 
 
+def made_by(app: App, numbers: Iterable[int]) -> list[str]:
+    """Return the ids of the change sets in which the proposals with `numbers` were accepted, last first."""
+    wanted = set(numbers)
+    with app.ledger(to_look=True) as ledger:
+        folders = {str(scope.store_path) for scope in _looked(app)}
+        accepted = list_inbox(ledger, None, "accepted")
+    found = [item for item in accepted if item.id in wanted and item.store in folders]
+    return [
+        _with(item) or item.change_ids[-1] for item in sorted(found, key=lambda item: -(item.decided_at or 0))
+    ]
+
+
 def accepted_by(ledger: Ledger, change_id: str) -> InboxItem | None:
     """Return the proposal to which the yes was that made change set `change_id`; None when it was none."""
     made = promoted_by(change_id) or change_id
@@ -180,12 +193,16 @@ def _adopted_by(ledger: Ledger, change_id: str) -> list[InboxItem]:
 
 
 def _open(app: App, ledger: Ledger) -> list[tuple[App, InboxItem]]:
+    found = [(scope, item) for scope in _looked(app) for item in list_inbox(ledger, str(scope.store_path))]
+    return sorted(found, key=lambda pair: pair[1].id)
+
+
+def _looked(app: App) -> list[App]:
     looked = scopes.all_of(app)
     if app.store_override is None and all(scope.is_user_scope for scope in looked):
         # The project's folder is made by the first yes.
         looked = [app, *looked]
-    found = [(scope, item) for scope in looked for item in list_inbox(ledger, str(scope.store_path))]
-    return sorted(found, key=lambda pair: pair[1].id)
+    return looked
 
 
 def _item(app: App, ledger: Ledger, number: int) -> tuple[App, InboxItem]:

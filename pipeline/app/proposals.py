@@ -32,6 +32,25 @@ from pipeline.verify.flaw import Flaw
 
 WITH_TEXT = ("new", "update")
 """The kinds of proposals that have a text of their own."""
+_LABELS = {
+    "gives way": "gives way",
+    "reason": "because",
+    "until": "holds until",
+    "relation": "how they are linked",
+    "type": "type",
+    "title": "title",
+    "description": "in the index",
+    "origin": "who says it",
+    "tags": "tags",
+    "anchors": "is about",
+    "cues": "is found by",
+    "flags": "doubts",
+    "edited": "edited",
+    "by": "by",
+}
+"""Parts of a proposal that a person is told, in their order, and how each is called."""
+_TEXTS = {"statement": "text", "why": "why", "how_to_apply": "how to apply"}
+"""Those that are shown as a change, but for proposals of earlier versions, which nothing else shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,6 +329,27 @@ def brief(row: dict[str, Any]) -> str:
     if row["kind"] == CITED:
         return " ".join(str(payload["statement"]).split())
     return " ".join(str(payload.get("reason") or operation.get("reason") or "").split())
+
+
+def facts_of(row: dict[str, Any]) -> dict[str, str]:
+    """Return what the proposal in `row` says, by names that a person reads; ids are for programs."""
+    payload = row["payload"]
+    shown = {**payload, **(payload.get("operation") or {})}
+    labels = _LABELS if row["kind"] in WITH_TEXT else {**_LABELS, **_TEXTS}
+    return {label: _words(shown[key]) for key, label in labels.items() if shown.get(key)}
+
+
+def proposer(row: dict[str, Any]) -> str:
+    """Return who made the proposal in `row`."""
+    if row["kind"] == CITED:
+        return "Claude, by tool"
+    if row["payload"].get("steps"):
+        return "commands that came back"
+    return "a dream" if row["kind"].startswith("dream:") else "what was said in a session"
+
+
+def _words(value: object) -> str:
+    return "; ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
 def words_said(payload: dict[str, Any]) -> list[str]:

@@ -10,7 +10,7 @@ import typer
 
 from pipeline.app import inbox as decisions
 from pipeline.app.application import App
-from pipeline.app.proposals import WITH_TEXT, brief, words_said
+from pipeline.app.proposals import brief, facts_of, proposer, words_said
 from pipeline.cli import listings, output
 from pipeline.cli.changes import plain_changes, tell_changes
 from pipeline.cli.groups import HELP_OPTIONS
@@ -18,7 +18,6 @@ from pipeline.cli.listings import LimitOption
 from pipeline.cli.options import GraphOption, JsonOption, StoreOption, UserOption
 from pipeline.core.errors import ReverieError, UsageError
 from pipeline.core.tools import edit_text
-from pipeline.ledger.inbox import CITED
 
 inbox = typer.Typer(context_settings=HELP_OPTIONS)
 
@@ -245,47 +244,12 @@ def _each(
     return done
 
 
-_LABELS = {
-    "gives way": "gives way",
-    "reason": "because",
-    "until": "holds until",
-    "relation": "how they are linked",
-    "type": "type",
-    "title": "title",
-    "description": "in the index",
-    "origin": "who says it",
-    "tags": "tags",
-    "anchors": "is about",
-    "cues": "is found by",
-    "flags": "doubts",
-    "edited": "edited",
-    "by": "by",
-}
-"""Parts of a proposal that a person is told, in their order, and how each is called."""
-_TEXTS = {"statement": "text", "why": "why", "how_to_apply": "how to apply"}
-"""Those that are shown as a change, but for proposals of earlier versions, which nothing else shows."""
-
-
 def _flat(row: dict[str, Any]) -> dict[str, object]:
-    """Return what the proposal in `row` says, by names that a person reads; ids are for programs."""
-    payload = row["payload"]
-    shown = {**payload, **(payload.get("operation") or {})}
-    labels = _LABELS if row["kind"] in WITH_TEXT else {**_LABELS, **_TEXTS}
+    """Return what `show` prints of the proposal in `row`."""
     return {
         "kind": row["kind"].removeprefix("dream:"),
-        "proposed by": _proposer(row["kind"]),
+        "proposed by": proposer(row),
         "name": row["name"],
         "why it waits": row["reason"],
-        **{label: _words(shown[key]) for key, label in labels.items() if shown.get(key)},
+        **facts_of(row),
     }
-
-
-def _proposer(kind: str) -> str:
-    if kind == CITED:
-        return "Claude, by tool"
-    return "a dream" if kind.startswith("dream:") else "what was said in a session"
-
-
-def _words(value: object) -> object:
-    """Return a list as its words."""
-    return "; ".join(map(str, value)) if isinstance(value, (list, tuple)) else value

@@ -214,6 +214,31 @@ def _tell_chosen(done: embedding_settings.Chosen) -> None:
         output.talk("`reverie embed` makes the vectors now; else the worker does.")
 
 
+@config.command("preset")
+def config_preset(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="s09: the limits of the teaching pipeline.")],
+    off: Annotated[bool, typer.Option("--off", help="Take its settings out again.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Set several settings at once.
+
+    s09: the last 10 messages and 4,000 characters are read, and dreams begin with 10 memories.
+    """
+    from pipeline.formats.s09 import S09, TEACHING
+
+    if name != S09.name:
+        raise UsageError(f"there is no preset {name!r}", fix=f"Presets: {S09.name}.")
+    home = paths.home_dir()
+    done = [
+        config_edit.unset_key(home, key) if off else config_edit.set_key(home, key, value)
+        for key, value in TEACHING.settings().items()
+    ]
+    values = {edited.key: edited.value for edited in done}
+    lines = [f"{key} = {output.shown(value)}" if value is not None else key for key, value in values.items()]
+    output.data(values, lambda: output.line("\n".join(lines)), as_json=as_json)
+    output.talk(f"{'taken out of' if off else 'set in'} {done[0].file}")
+
+
 @config.command("unset")
 def config_unset(key: KeyArgument, as_json: JsonOption = False) -> None:
     """Take one setting out of config.toml, so that its default holds."""

@@ -52,6 +52,9 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
             "Show how the reading of transcripts is: files, entries, conversations, the watcher.",
         ),
         "audit": Entry("diagnostics", "audit", "Check any folder of memories; nothing is written."),
+        "bundle": Entry("bundles", "bundle", "Write what a run was judged by into one redacted archive."),
+        "replay": Entry("bundles", "replay", "Run a bundle again without a model, and say what differs."),
+        "rerun": Entry("bundles", "rerun", "Ask another model about a run's dialogue; nothing is written."),
     },
     "Memories": {
         "list": Entry("live", "list_memories", "List memories: here, the team's, and for all projects."),
@@ -85,11 +88,10 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
         "relate": Entry("graph", "relate", "Relate two memories, or change how they are related."),
         "related": Entry("graph", "related", "List the memories that one is related to."),
         "edges": Entry("graph", "edges", "List, show, remove or propose edges between memories."),
+        "graph": Entry("drawing", "drawing", "Show how memories hang together, or write it as one page."),
         "decay": Entry("graph", "decay", "Compute what memories are worth by now, and which sleep."),
         "embed": Entry("search", "embed", "Make the vectors that [embeddings] asks for."),
         "graphs": Entry("graphs", "graphs", "List memory folders by name, and name more of them."),
-        "export": Entry("cognitive", "export", "Write a store out in the layout of another format."),
-        "import": Entry("cognitive", "import_group", "Take in a store that another format laid out."),
     },
     "Changes and decisions": {
         "inbox": Entry("inbox", "inbox", "Review changes waiting for your decision."),
@@ -103,6 +105,9 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
     },
     "Other programs": {
         "open": Entry("page", "open_page", "Show memories, dreams, inbox, graph and cost in your browser."),
+        "import": Entry("carrying", "import_memories", "Take in memories of another program."),
+        "export": Entry("carrying", "export", "Write memories in the format of another program."),
+        "sync": Entry("carrying", "sync", "Keep memories here and in another program's format in step."),
         "mcp": Entry("mcp", "mcp", "Serve the memories to an MCP client over stdio."),
         "agent-memory": Entry("agent_memory", "agent_memory", "Keep memories in agent-memory's JSONL files."),
     },

@@ -139,6 +139,12 @@ class ExtractionSettings(_Section):
     max_candidates: Count = Field(
         40, description="Memories taken from one reply; more where a person spoke more often."
     )
+    newest_messages: Count = Field(
+        0, description="Of what is unread, the last messages alone are read; what is older never. 0: all."
+    )
+    newest_chars: Count = Field(
+        0, description="Of what is unread, the last characters alone are read; what is older never. 0: all."
+    )
     attempts: Count = Field(3, description="Tries before a job is parked.")
     time_zone: Annotated[str, AfterValidator(_known_zone)] = Field(
         TIME_ZONE,
@@ -169,6 +175,7 @@ class DreamSettings(_Section):
         10, description="Least time between two counts of sessions."
     )
     sessions: Count = Field(5, description="Sessions since the last dream that make another worth while.")
+    memories: Count = Field(0, description="Memories with which a store begins to dream; 0: any number.")
     generations: Count = Field(
         10, description="Earlier states of each kind kept for `reverie undo`; dreams also for 90 days."
     )

@@ -36,7 +36,7 @@ class GateFacts:
     `changed` counts memories that differ from those the last dream saw; `sessions` those with activity
     since the last success, the present one left out; `last_success` and `last_scan` are aware datetimes,
     None for never. `spend_refusal` and `lock_holder` are sentences or names for a person, None when
-    nothing stands in the way.
+    nothing stands in the way. `held` is how many memories there are, None where nobody has looked.
     """
 
     enabled: bool
@@ -47,13 +47,14 @@ class GateFacts:
     spend_refusal: str | None
     lock_holder: str | None
     now: datetime
+    held: int | None = None
 
 
 def evaluate(facts: GateFacts, limits: DreamSettings) -> list[Gate]:
     """Return all seven gates in the order of their cost; a dream may start when every one is open."""
     return [
         _enabled(facts, limits),
-        _changed(facts),
+        _changed(facts, limits.memories),
         _interval(facts, timedelta(hours=limits.interval_hours)),
         _scan(facts, timedelta(minutes=limits.scan_minutes)),
         _sessions(facts, limits.sessions),
@@ -89,7 +90,10 @@ def _enabled(facts: GateFacts, limits: DreamSettings) -> Gate:
     return Gate("enabled", on, "Dreams are on." if on else "Dreams are switched off for this store.")
 
 
-def _changed(facts: GateFacts) -> Gate:
+def _changed(facts: GateFacts, least: int) -> Gate:
+    if facts.held is not None and facts.held < least:
+        held = _count(facts.held, "memory", "memories")
+        return Gate("changed", False, f"The store has {held}; dreams begin with {least}.")
     if facts.changed < 1:
         return Gate("changed", False, "No memory has changed since the last dream.")
     changed = _count(facts.changed, "memory has", "memories have")

@@ -71,9 +71,11 @@ def judge(phase: PhaseContext, *, record: bool) -> list[Gate]:
     from pipeline.store import ConsolidateLock
 
     now = phase.clock.now()
+    snapshot = phase.store.scan()
     facts = replace(
         _facts(phase.ledger, phase.store_key, phase.settings, now),
-        changed=len(changed_ids(phase, phase.store.scan())),
+        changed=len(changed_ids(phase, snapshot)),
+        held=len(snapshot.documents),
         spend_refusal=_spend(phase),
         lock_holder=ConsolidateLock(phase.store.path).holder(now),
     )

@@ -95,6 +95,16 @@ class Home:
         return self.path / home_files.DRAFTS
 
     @property
+    def syncs(self) -> Path:
+        """Return the folder of what `reverie sync` knows of each place it keeps in step."""
+        return self.path / home_files.SYNCS
+
+    @property
+    def former(self) -> Path:
+        """Return the folder of files elsewhere as they were before a command wrote them."""
+        return self.path / home_files.FORMER
+
+    @property
     def spool(self) -> Path:
         """Return the folder of events that no worker has taken yet."""
         return self.path / home_files.SPOOL

@@ -68,6 +68,27 @@ def context_room(limits: ExtractionSettings, new: Sequence[Utterance]) -> int:
     return min(limits.context_chars, max(LEAST_CONTEXT_CHARS, _CONTEXT_PER_CHAR * fresh))
 
 
+def newest(spoken: Sequence[Utterance], limits: ExtractionSettings) -> list[Utterance]:
+    """Return the last of `spoken` that `limits` let a call read: all of it unless a person set one.
+
+    Messages are counted where somebody said something. The oldest that still has room loses its beginning.
+    """
+    if not (limits.newest_messages or limits.newest_chars):
+        return [*spoken]
+    from dataclasses import replace  # Of those who read, few have such limits.
+
+    found: list[Utterance] = []
+    messages, chars = limits.newest_messages or len(spoken), limits.newest_chars or _LAST_ROW
+    for utterance in reversed(spoken):
+        if messages < 1 or chars < 1:
+            break
+        short = len(utterance.text) <= chars
+        found.append(utterance if short else replace(utterance, text=utterance.text[-chars:]))
+        messages -= bool(utterance.text)
+        chars -= len(utterance.text)
+    return found[::-1]
+
+
 class Strategy(Protocol):
     """How to cut dialogue into spans, and which prompt and reply schema fit them."""
 
@@ -141,6 +162,7 @@ class TurnStrategy:
             if not recent:
                 too_old = f"older than {self.limits.first_sight_days} days; `reverie process` reads it"
             fresh = recent or fresh[-1:]
+        fresh = fresh if self.again else newest(fresh, self.limits)
         new = windows(fresh, max_chars)[0]
         first, last = new[0].row, new[-1].row
         room = context_room(self.limits, new)
@@ -243,6 +265,7 @@ class ConversationStrategy:
         fresh = [utterance for utterance in spoken if utterance.row > after]
         if not fresh:
             return None
+        fresh = newest(fresh, self.limits)
         new = windows(fresh, max_chars)[0]
         room = context_room(self.limits, new)
         return Span(

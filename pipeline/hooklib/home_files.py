@@ -35,6 +35,10 @@ USER_STORE = "memory"
 DRAFTS = "drafts"
 """Texts that a person edited and that could not be written."""
 
+SYNCS = "syncs"
+"""For each file or folder that `reverie sync` keeps in step: what both sides had last."""
+FORMER = "former"
+"""Files elsewhere as they were before `reverie export` or `reverie sync` wrote them."""
 MIRRORS = "mirrors"
 """What a store and the files of another program had when they were last the same."""
 

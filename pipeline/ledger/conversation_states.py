@@ -49,12 +49,11 @@ def recover(ledger: Ledger, *, now: Moment) -> list[int]:
 
     Only who holds the worker's lock may: then nobody processes anything.
     """
-    held = {job.key for job in jobs.list_jobs(ledger) if job.kind == _JOB and job.state != "done"}
     left = [
         item.id
         for status in ("queued", "processing")
         for item in conversations.list_conversations(ledger, status=status)
-        if str(item.id) not in held
+        if not jobs.is_open(ledger, _JOB, str(item.id))
     ]
     for conversation_id in left:
         conversations.set_status(ledger, conversation_id, "ready", now=now)

@@ -279,7 +279,7 @@ def _segments(
 
 def _is_full(segment: _Segment, size: int) -> bool:
     """Whether a segment has no room for an utterance of `size` bytes."""
-    return segment.count >= MOST_ENTRIES or (segment.count > 0 and segment.bytes + size > MOST_BYTES)
+    return segment.count >= MOST_ENTRIES or segment.bytes + size > MOST_BYTES
 
 
 def _silence(moment: datetime | None, *busy: datetime | None) -> int:

@@ -254,6 +254,12 @@ def is_waiting(ledger: Ledger, kind: str, key: str) -> bool:
     return found is not None
 
 
+def is_open(ledger: Ledger, kind: str, key: str) -> bool:
+    """Whether a job of `kind` about `key` waits, is being done, or is parked."""
+    found = ledger.value("SELECT 1 FROM jobs WHERE kind = ? AND key = ? AND state <> 'done'", (kind, key))
+    return found is not None
+
+
 def list_jobs(ledger: Ledger, *, state: str | None = None) -> list[Job]:
     """Return jobs by the time they are due, all or those in one state."""
     rows = ledger.rows(

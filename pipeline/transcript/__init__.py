@@ -4,7 +4,7 @@ Knows nothing of the ledger or the store: entries go out as `pipeline.domain.spe
 """
 
 from pipeline.transcript.branch import abandoned
-from pipeline.transcript.files import find, scan, survey
+from pipeline.transcript.files import find, scan, survey, survey_of
 from pipeline.transcript.reader import Cursor, Reading, Seen, read, skim, trace
 from pipeline.transcript.records import usage_totals
 
@@ -18,6 +18,7 @@ __all__ = [
     "scan",
     "skim",
     "survey",
+    "survey_of",
     "trace",
     "usage_totals",
 ]

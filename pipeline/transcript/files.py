@@ -150,9 +150,8 @@ def _is_session(name: str) -> bool:
 def survey(projects: Path) -> Iterator[os.DirEntry[str] | UnreadableError]:
     """Yield every session file under `projects` once, whichever links lead to it, in a stable order.
 
-    Those in its folders, then those right in it. Paths are as seen below `projects`. Subagents' files
-    (``agent-*``) are left out. A folder that can't be looked into is yielded as its error; for `projects`
-    itself that error is raised.
+    Paths are as seen below `projects`. Subagents' files (``agent-*``) are left out. A folder that can't be
+    looked into is yielded as its error; for `projects` itself that error is raised.
     """
     seen: set[str] = set()
     listed: set[str] = set()
@@ -176,8 +175,16 @@ def survey(projects: Path) -> Iterator[os.DirEntry[str] | UnreadableError]:
             if real not in linked and not (where in listed and _is_session(name)):
                 linked.add(real)
                 yield link
-    # Where a single project's folder is given.
-    yield from _sessions(str(projects))[0]
+
+
+def survey_of(folder: Path, projects: Path) -> Iterator[os.DirEntry[str] | UnreadableError]:
+    """Yield what `survey` does of `folder`, then the session files right in it, as in one project's folder.
+
+    Right in `projects`, where the client has a folder for each project, such files are strays.
+    """
+    yield from survey(folder)
+    if folder != projects:
+        yield from _sessions(str(folder))[0]
 
 
 def scan(projects: Path) -> Iterator[Path | UnreadableError]:

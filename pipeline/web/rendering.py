@@ -9,9 +9,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from pipeline.app.changes import compare
 from pipeline.core import zone
 from pipeline.core.errors import InputError
 from pipeline.text.humanize import count
+from pipeline.text.word_diff import word_diff
 
 try:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -36,6 +38,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
+    made.globals |= {"compare": compare, "word_diff": word_diff}
     made.filters |= {"day": zone.day, "minute": zone.minute, "count": count, "dollars": dollars}
     return made
 

@@ -144,7 +144,12 @@ class Visit:
 
     def memory(self, ref: str, scope: str = "", **query: Any) -> str:
         """Return the address of the memory that `ref` means in `scope`, whatever letters its name has."""
-        return self.url(f"memory/{quote(ref, safe='')}", scope=scope, **query)
+        return self.url(self.memory_path(ref), scope=scope, **query)
+
+    @staticmethod
+    def memory_path(ref: str) -> str:
+        """Return what leads to a memory below the page's own address."""
+        return f"memory/{quote(ref, safe='')}"
 
     def page(self, template: str, section: str, title: str, *, status: int = 200, **values: Any) -> Response:
         """Return the page `template` with `values`, in the frame that all pages share."""
@@ -154,7 +159,7 @@ class Visit:
             url=self.url,
             section=section,
             title=title,
-            sections=SECTIONS,
+            sections=self.request.app.state.sections,
             done=self.asked("done"),
             proof=self.setting.proof,
             **values,

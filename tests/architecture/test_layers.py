@@ -24,6 +24,7 @@ OWNERS = {
         "pipeline/search/vectors/word_table.py",
         "pipeline/search/index_reader.py",
         "pipeline/formats/keisei/agents_file.py",
+        "pipeline/formats/claude_mem_database.py",
     },
     "_sqlite3": {"pipeline/search/index_reader.py"},
     "subprocess": {

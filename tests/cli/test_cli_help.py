@@ -137,7 +137,8 @@ def test_reading_transcripts_says_the_same_past_the_tree_and_through_it(desk, tm
     home.mkdir(parents=True)
     (home / "config.toml").write_text("[spend]\ndolars_per_day = 5\n")
     desk.here("ingest", "--dir", tmp_path)
-    for folder, code in ((tmp_path, 0), (tmp_path / "p", 0), (tmp_path / "none", 1)):
+    (tmp_path / "empty").mkdir()
+    for folder, code in ((tmp_path, 0), (tmp_path / "empty", 0), (tmp_path / "none", 1)):
         one = desk.here("ingest", "--dir", folder, code=code)
         other = desk.here("--", "ingest", "--dir", folder, code=code)
         assert (one.out, one.err) == (other.out, other.err)

@@ -95,6 +95,9 @@ def test_every_gate_says_something_open_or_closed():
         ({"scan_minutes": 0}, {"last_scan": NOW}, []),
         ({"sessions": 6}, {}, ["sessions"]),
         ({"sessions": 0}, {"sessions": 0}, []),
+        ({"memories": 10}, {"held": 9}, ["changed"]),
+        ({"memories": 10}, {"held": 10}, []),
+        ({"memories": 10}, {}, []),
     ],
 )
 def test_the_limits_are_the_settings(limits, facts, expected):

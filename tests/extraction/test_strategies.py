@@ -211,3 +211,32 @@ def test_two_stores_read_the_same_lines_independently(bench: Bench) -> None:
 def test_after_a_crash_a_span_knows_how_often_the_person_spoke() -> None:
     again = Span(key="k", new=(), context=(), from_row=0, through_row=9, lines_counted=45)
     assert again.spoken == 45 and replace(again, lines_counted=0).spoken == 0
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ({}, ["first 1", "A1", "second 2", "A2", "third 3", "A3"]),
+        ({"newest_messages": 3}, ["A2", "third 3", "A3"]),
+        ({"newest_chars": 12}, ["2", "A2", "third 3", "A3"]),
+        ({"newest_messages": 2, "newest_chars": 4_000}, ["third 3", "A3"]),
+    ],
+)
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_person_may_have_the_newest_alone_read(
+    bench: Bench, limits: dict[str, int], expected: list[str], whole: bool
+) -> None:
+    session = Transcript()
+    for number, word in enumerate(("first", "second", "third"), start=1):
+        session.user(f"{word} {number}")
+        session.assistant(f"A{number}")
+    key = bench.hear(session)
+    settings = bench.settings.extraction.model_copy(update=limits)
+    conversations.mark_ready(bench.ledger, now=NOW + timedelta(days=30), gap_minutes=60)
+    (conversation,) = conversations.list_conversations(bench.ledger)
+    strategy = (
+        ConversationStrategy(conversation, settings) if whole else replace(bench.turns(key), limits=settings)
+    )
+    span = strategy.next_span(bench.ledger, bench.desk().store_key, max_chars=60_000, now=bench.clock.now())
+    assert texts(span) == expected
+    assert span is not None and span.last

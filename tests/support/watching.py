@@ -11,10 +11,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from threading import Timer
 from typing import Any
 
 from tests.support.transcripts import Transcript, encode, enqueue, tool_use, user
-from tests.support.warm import shared_workers
+from tests.support.warm import LIMIT, shared_workers
 
 NOW = "2026-03-02T09:40:00Z"
 _LAST_REWIND = 60
@@ -54,6 +55,11 @@ class Watch:
             env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
 
+        # Who waits for what never comes then sees a dead process.
+        self._bound = Timer(LIMIT, self.process.kill)
+        self._bound.daemon = True
+        self._bound.start()
+
     def hears(self) -> dict[str, Any] | None:
         """Return the next pass it tells of, None when the process is dead."""
         assert self.process.stdout is not None
@@ -74,6 +80,7 @@ class Watch:
     def end(self, number: int = signal.SIGTERM) -> tuple[int, str]:
         """End it by a signal; return its code and what it complained of."""
         self.process.send_signal(number)
+        self._bound.cancel()
         _, complaints = self.process.communicate(timeout=60)
         return self.process.returncode, complaints
 

@@ -53,6 +53,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("graphs",),
     ("export", "cognitive", "OUT"),
     ("import", "cognitive", "OUT"),
+    ("sync", "claude-code", "OUT"),
     ("embed",),
     ("inbox",),
     ("inbox", "accept", "1"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import itertools
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import orjson
 
 from pipeline.core.atomic import write_atomic
+from pipeline.core.errors import StoreError
 from pipeline.core.home import Home
 from pipeline.core.zone import minute
 from pipeline.domain.action import DreamAction
@@ -80,13 +82,51 @@ def write(report: DreamReport, home: Path) -> Path:
 
 def find(home: Path, store: Path, run: str = "") -> Path | None:
     """Return the markdown of the newest dream in `store`, or of the one whose id begins with `run`."""
+    found = all_of(home, store, run)
+    return found[0].with_suffix(".md") if found else None
+
+
+def all_of(home: Path, store: Path, run: str = "") -> list[Path]:
+    """Return the JSON of every dream in `store` whose id begins with `run`, the newest first.
+
+    Raises StoreError for a file that holds no report.
+    """
     found: list[tuple[str, int, Path]] = []
-    for file in (Home(home).reports).glob(f"{glob.escape(run)}*.json"):
-        value = orjson.loads(file.read_bytes())
-        if Path(value["store"]).resolve() == store.resolve():
+    same: dict[str, bool] = {}
+    for file in Home(home).reports.glob(f"{glob.escape(run)}*.json"):
+        folder, at = _head(file)
+        if folder not in same:
+            same[folder] = Path(folder).resolve() == store.resolve()
+        if same[folder]:
             # Two dreams may run within the second that `at` tells.
-            found.append((value["at"], file.stat().st_mtime_ns, file.with_suffix(".md")))
-    return max(found)[2] if found else None
+            found.append((at, file.stat().st_mtime_ns, file))
+    return [file for _, _, file in sorted(found, reverse=True)]
+
+
+def read(file: Path) -> DreamReport:
+    """Return the report in `file`, its gates left out. Raises StoreError where there is none."""
+    try:
+        return DreamReport.from_json(orjson.loads(file.read_bytes()))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise _no_report(file, error) from error
+
+
+def _head(file: Path) -> tuple[str, str]:
+    """Return the store of the report in `file`, and when it was made: of thousands only this is read."""
+    try:
+        with file.open("rb") as lines:
+            first = [line.strip().rstrip(b",") for line in itertools.islice(lines, 4)]
+        if [line.partition(b":")[0] for line in first[2:]] != [b'"store"', b'"at"']:
+            whole = read(file)
+            return whole.store, whole.at
+        folder, at = (str(orjson.loads(line.partition(b":")[2])) for line in first[2:])
+    except ValueError as error:
+        raise _no_report(file, error) from error
+    return folder, at
+
+
+def _no_report(file: Path, error: Exception) -> StoreError:
+    return StoreError(f"it holds no report of a dream: {error}", file=str(file), fix="Move the file away.")
 
 
 def as_json(report: DreamReport) -> bytes:
@@ -96,7 +136,7 @@ def as_json(report: DreamReport) -> bytes:
 
 def as_markdown(report: DreamReport) -> str:
     """Return `report` for a person: what happened first, then why, then what it cost."""
-    lines = [f"# Dream of {minute(report.at)}", "", _headline(report), ""]
+    lines = [f"# Dream of {minute(report.at)}", "", headline(report), ""]
     if report.actions:
         lines += ["## Done", "", *(line for action in report.actions for line in _action(action)), ""]
     later = [item for item in report.refused if item.get("later")]
@@ -137,7 +177,8 @@ def _looked_at(report: DreamReport) -> list[str]:
     return lines or [f"- nothing: {nothing}"]
 
 
-def _headline(report: DreamReport) -> str:
+def headline(report: DreamReport) -> str:
+    """Return in a sentence what came of the dream, and why."""
     sentence = {
         "done": f"{_changes(report)} among {report.memories} memories.",
         "nothing": "Nothing needed doing.",

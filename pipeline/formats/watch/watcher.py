@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
-from pipeline.core import faults
+from pipeline.core import faults, paths
 from pipeline.core.clock import Clock
 from pipeline.core.errors import ODD_DATA, DamagedLedgerError, InputError, LedgerError, UnreadableError, cause
 from pipeline.formats.watch.changes import Changes
@@ -26,7 +26,7 @@ from pipeline.intake.ingest import Ingested, KnownFiles, file_key, ingest_file, 
 from pipeline.intake.many import Intake
 from pipeline.ledger import Ledger, conversations, files
 from pipeline.record import changing
-from pipeline.transcript import survey
+from pipeline.transcript import survey_of
 
 if TYPE_CHECKING:
     from pipeline.config import Settings
@@ -112,7 +112,9 @@ class Watcher:
     def _heard(self, path: Path) -> None:
         """Queue a session's file of which the system told."""
         depth = len(path.relative_to(self._root).parts) if path.is_relative_to(self._root) else 0
-        if depth in (1, 2) and path.suffix == _SUFFIX and not path.name.startswith(_AGENT):
+        # As `survey_of` has it: right in the folder of all projects they are strays.
+        least = 2 if self._root == paths.projects_dir().absolute() else 1
+        if least <= depth <= 2 and path.suffix == _SUFFIX and not path.name.startswith(_AGENT):
             self._add(path)
 
     def _add(self, path: Path, *, settled: bool = False) -> None:
@@ -147,7 +149,7 @@ class Watcher:
     def _old_ones(self) -> Iterator[os.DirEntry[str] | InputError]:
         """Yield the files that nobody writes any more; the others that changed are queued."""
         known = KnownFiles(self._ledger)
-        for found in survey(self._root):
+        for found in survey_of(self._root, paths.projects_dir().absolute()):
             if isinstance(found, InputError):
                 yield found
                 continue

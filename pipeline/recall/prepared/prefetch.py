@@ -84,8 +84,8 @@ def prefetch(phase: PhaseContext, home: Path, key: str) -> Choice | None:
     # A job that found nothing new comes here as well, and the same question would cost another call.
     if before.get("asked") == question_digest and before.get("store") == phase.store_key:
         return Choice(session, tuple(before["names"]), asked=False)
-    answered = phase.client.complete(_request(phase, listed, conversation), Selection)
-    names = _known(answered.value.names, listed)
+    answered = phase.client.complete(question(phase.settings.model.model, listed, conversation), Selection)
+    names = known(answered.value.names, listed)
     now = phase.clock.now().timestamp()
     value = {"at": round(now, 3), "store": phase.store_key, "names": names, "asked": question_digest}
     write_atomic(file, json.dumps(value).encode())
@@ -126,18 +126,19 @@ def shown_conversation(spoken: Sequence[Utterance]) -> str:
     return "\n".join(f"{role}: {text[:TEXT_CHARS]}" for role, text in lines)
 
 
-def _request(phase: PhaseContext, listed: dict[str, str], conversation: str) -> Request:
+def question(model: str, listed: dict[str, str], conversation: str) -> Request:
+    """Return the question which of the notes `listed` bear on `conversation`, for `model`."""
     prompt = load("recall.select").render(memories="\n".join(listed.values()), dialogue=conversation)
     return Request(
         purpose=PURPOSE,
-        model=phase.settings.model.model,
+        model=model,
         system=load("recall.select.system").render(),
         messages=(Message("user", prompt),),
         max_tokens=REPLY_TOKENS,
     )
 
 
-def _known(names: Sequence[str], listed: dict[str, str]) -> list[str]:
+def known(names: Sequence[str], listed: dict[str, str]) -> list[str]:
     """Return the names that were listed, each once, five at most; a name that was made up is dropped."""
     plain = (name.strip().removeprefix("- ") for name in names)
     return list(dict.fromkeys(name for name in plain if name in listed))[:MOST_CHOSEN]

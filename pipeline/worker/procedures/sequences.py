@@ -114,8 +114,9 @@ def _form(words: list[str]) -> str:
 def repeated(sessions: Iterable[Sequence[Command]], *, least: int = 2) -> list[Repeated]:
     """Return the sequences of `SHORTEST` to `LONGEST` steps that at least `least` sessions share.
 
-    `sessions` hold the commands of one session each, oldest first. A sequence within a longer one that was
-    done in the same sessions is left out. The one done last comes first, of equal ones the longer.
+    `sessions` hold the commands of one session each, oldest first. A sequence within a longer one is left
+    out, though more sessions share it: nobody needs two procedures for one work. The one done last comes
+    first, of equal ones the longer.
     """
     found: dict[tuple[str, ...], dict[str, Occurrence]] = {}
     for commands in sessions:
@@ -127,12 +128,7 @@ def repeated(sessions: Iterable[Sequence[Command]], *, least: int = 2) -> list[R
                     done = Occurrence(tuple(command for _, command in steps[at : at + size]))
                     found.setdefault(keys[at : at + size], {})[done.session] = done
     shared = {steps: done for steps, done in found.items() if len(done) >= least}
-    within = {
-        part
-        for steps, done in shared.items()
-        for part in (steps[1:], steps[:-1])
-        if part in shared and shared[part].keys() <= done.keys()
-    }
+    within = {part for steps in shared for part in (steps[1:], steps[:-1])}
     rows = [
         Repeated(steps, tuple(sorted(done.values(), key=_when, reverse=True)))
         for steps, done in shared.items()

@@ -1,0 +1,204 @@
+"""The inbox: what waits for a person, old beside new, and their yes, no or own words, many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from starlette.responses import Response
+
+from pipeline.app import inbox as decisions
+from pipeline.app import undoing
+from pipeline.app.application import App
+from pipeline.app.proposals import WITH_TEXT, brief, facts_of, proposer, words_said
+from pipeline.core.errors import ReverieError, UsageError
+from pipeline.core.ids import digest
+from pipeline.hooklib.plain import clipped
+from pipeline.text.humanize import count
+from pipeline.web.visit import Visit
+
+_SHOWN = 100
+_MOST_NAMED = 5
+_NAME_CHARS = 60
+_WORDS: dict[str, tuple[Callable[[App, int], dict[str, Any]], str]] = {
+    "accept": (decisions.accept, "Accepted"),
+    "reject": (decisions.reject, "Rejected"),
+}
+
+
+def shelf(visit: Visit) -> Response:
+    """Return what waits, with the one that is open beside it."""
+    return _page(visit)
+
+
+def piece(visit: Visit) -> Response:
+    """Return what one item proposes, for the script that opens it."""
+    rows = _of_kind(decisions.waiting(visit.app), visit.asked("kind"))
+    number = visit.number("item", 0, most=10**12)
+    return visit.part("inbox_item.html", wrong=None, edited=None, **_opened(visit, rows, number))
+
+
+def decide(visit: Visit) -> Response:
+    """Do what the chosen items propose, or take them off the list; many are rejected only when sure."""
+    app, word = visit.app, visit.given("decision")
+    if word not in _WORDS:
+        raise UsageError("that is no decision", fix="Use the buttons of the page.")
+    numbers = _numbers(visit)
+    rows = decisions.waiting(app)
+    if word == "reject" and len(numbers) > 1 and not visit.given("sure"):
+        chosen = [row for row in rows if row["id"] in numbers]
+        kind = visit.given("kind")
+        return visit.page("inbox_sure.html", "inbox", "Reject several", rows=chosen, kind=kind)
+    following = _following(_of_kind(rows, visit.given("kind")), numbers)
+    act, past = _WORDS[word]
+    done: list[dict[str, Any]] = []
+    failed: list[tuple[int, ReverieError]] = []
+    for number in numbers:
+        try:
+            done.append(act(app, number))
+        except ReverieError as error:
+            failed.append((number, error))
+    if failed and len(numbers) == 1:
+        return _page(visit, number=numbers[0], wrong=failed[0][1])
+    undoable = [row["id"] for row in done] if word == "accept" else []
+    message = f"{past} {_named(done)}." if done else ""
+    if failed:
+        numbered = ", ".join(str(number) for number, _ in failed[:_MOST_NAMED])
+        more = "…" if len(failed) > _MOST_NAMED else ""
+        message += f" {count(len(failed), 'item')} could not be: number {numbered}{more}."
+    item = failed[0][0] if failed else following or ""
+    return visit.go(
+        "inbox",
+        message.strip(),
+        item=item,
+        kind=visit.given("kind"),
+        undo=",".join(map(str, undoable[:_SHOWN])),
+    )
+
+
+def edit(visit: Visit) -> Response:
+    """Let an item propose the text that a person wrote; what can't be taken is shown again, whole."""
+    app, number, text = visit.app, _numbers(visit)[0], visit.given("text")
+    try:
+        now = decisions.text_of(app, number)
+        if digest(now) != visit.given("seen"):
+            raise UsageError(
+                "somebody changed it while you were at it",
+                fix="The text as it is now is above; send yours again.",
+            )
+        decisions.edit(app, number, text, seen=now)
+    except ReverieError as error:
+        return _page(visit, number=number, wrong=error, edited=text)
+    if visit.given("decision") != "accept":
+        return visit.go("inbox", "Changed. It still waits.", item=number, kind=visit.given("kind"))
+    return decide(visit)
+
+
+def undo(visit: Visit) -> Response:
+    """Take back what was accepted here last; each waits again."""
+    app, numbers = visit.app, _numbers(visit)
+    runs = list(dict.fromkeys(decisions.made_by(app, numbers)))
+    for run in runs:
+        undoing.take_back(app, run)
+    message = f"Taken back: {count(len(runs), 'change')}. What you accepted waits again."
+    return visit.go(
+        "inbox", message if runs else "Nothing to take back.", item=numbers[0], kind=visit.given("kind")
+    )
+
+
+def _page(
+    visit: Visit, *, number: int = 0, wrong: ReverieError | None = None, edited: str | None = None
+) -> Response:
+    kind = visit.given("kind") or visit.asked("kind")
+    every = decisions.waiting(visit.app)
+    rows = _of_kind(every, kind)
+    number = number or visit.number("item", 0, most=10**12)
+    at = next((at for at, row in enumerate(rows) if row["id"] == number), None)
+    start = visit.number("from", 0, most=1_000_000) if at is None else at // _SHOWN * _SHOWN
+    kinds: dict[str, int] = {}
+    for row in every:
+        kinds[row["kind"]] = kinds.get(row["kind"], 0) + 1
+    return visit.page(
+        "inbox.html",
+        "inbox",
+        "Inbox",
+        status=400 if wrong else 200,
+        rows=[{**row, "brief": brief(row)} for row in rows[start : start + _SHOWN]],
+        start=start,
+        most=_SHOWN,
+        total=len(rows),
+        every=len(every),
+        kinds=kinds,
+        all_chosen=bool(visit.asked("all")),
+        wrong=wrong,
+        edited=edited,
+        undo=[word for word in visit.asked("undo").split(",") if word.isdecimal()],
+        **_opened(visit, rows[start:] if at is None else rows, number if at is not None else 0),
+    )
+
+
+def _opened(visit: Visit, rows: Sequence[dict[str, Any]], number: int) -> dict[str, Any]:
+    """Return what a template shows of the item `number`, the first where it is 0, None where none waits."""
+    number = number or (rows[0]["id"] if rows else 0)
+    kind = visit.given("kind") or visit.asked("kind")
+    if not number:
+        return {"item": None, "kind": kind}
+    row, preview = decisions.shown(visit.app, number)
+    text = ""
+    if row["kind"] in WITH_TEXT:
+        try:
+            text = decisions.text_of(visit.app, number)
+        except ReverieError:
+            # The preview says why: there is nothing to edit.
+            text = ""
+    place_in = [item["id"] for item in rows]
+    at = place_in.index(number) if number in place_in else -1
+    return {
+        "item": row,
+        "kind": kind,
+        "preview": preview,
+        "text": text,
+        "seen": digest(text),
+        "facts": facts_of(row),
+        "quotes": words_said(row["payload"]),
+        "proposer": proposer(row),
+        "before": place_in[at - 1] if at > 0 else 0,
+        "behind": place_in[at + 1] if 0 <= at < len(place_in) - 1 else 0,
+        "editing": bool(visit.asked("edit")),
+    }
+
+
+def _of_kind(rows: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+    return [row for row in rows if not kind or row["kind"] == kind]
+
+
+def _numbers(visit: Visit) -> list[int]:
+    """Return the numbers of the chosen items, each once. UsageError where none was chosen."""
+    words = visit.all_given("item")
+    if not words or not all(word.isascii() and word.isdecimal() for word in words):
+        raise UsageError("none was chosen", fix="Go back, and tick those you mean.")
+    return list(dict.fromkeys(map(int, words)))
+
+
+def _following(rows: Sequence[dict[str, Any]], numbers: Sequence[int]) -> int:
+    """Return the number of the item to open once `numbers` are decided: the next, else the last."""
+    gone = set(numbers)
+    last = max((at for at, row in enumerate(rows) if row["id"] in gone), default=-1)
+    left = [row["id"] for row in rows[last + 1 :] if row["id"] not in gone]
+    before = [row["id"] for row in rows[: max(last, 0)] if row["id"] not in gone]
+    return left[0] if left else before[-1] if before else 0
+
+
+def _named(rows: Sequence[dict[str, Any]]) -> str:
+    if len(rows) == 1:
+        return clipped(str(rows[0]["name"]), _NAME_CHARS)
+    return count(len(rows), "item")
+
+
+PAGES = (
+    ("inbox", shelf, ("GET",)),
+    ("inbox/item", piece, ("GET",)),
+    ("inbox/decide", decide, ("POST",)),
+    ("inbox/edit", edit, ("POST",)),
+    ("inbox/undo", undo, ("POST",)),
+)

@@ -1,0 +1,167 @@
+"""Dreams in the browser: each old beside new, what covers what was left out, what it cost, and its undo."""
+
+import dataclasses
+import re
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from pipeline.app.application import App
+from pipeline.consolidation.commit import report as reports
+from pipeline.consolidation.commit.report import DreamReport
+from pipeline.core.home import Home
+from pipeline.ledger import open_ledger
+from pipeline.store import Store
+from pipeline.web.visit import Setting
+from tests.support.dreaming import Dreaming, note, op, planned
+from tests.web.conftest import Browser
+
+FIRST = "Indent the shop with tabs."
+SAME = "The shop indents with tabs."
+MORE = "Tabs are shown <b>four</b> wide."
+
+
+class Night:
+    """A store over which dreams ran, and a browser on it."""
+
+    def __init__(self, root, ledger):
+        self.home = App(store=root).home
+        self.bench = Dreaming(ledger, Store.open(root / "memories", create=True), self.home)
+        self.bench.set(retire_share=1.0)
+        self.browser = Browser(Setting(folder=root, secret=b"s3cret", store=root / "memories"))
+
+    def merge(self):
+        self.bench.keep(note("tabs", FIRST), note("more-tabs", SAME, "2026-03-02"), note("third", MORE))
+        covered = [("more-tabs.1", "tabs.1")]
+        self.bench.model(planned(op("merge", "tabs", "more-tabs", "third", into="tabs", covered=covered)))
+        report = self.bench.dream()
+        assert report.word == "done", reports.as_markdown(report)
+        return report
+
+    def page(self, query=""):
+        answer = self.browser.get(f"dreams{query}")
+        assert answer.status == 200
+        return answer.text
+
+    def turn(self, page):
+        given = {name: re.search(rf'name="{name}" value="([^"]+)"', page)[1] for name in ("run", "dream")}
+        answer = self.browser.post("dreams/undo", given)
+        assert answer.status == 303
+        return parse_qs(urlsplit(answer.headers["location"]).query)["done"][0]
+
+    def write(self, number, **values):
+        at = f"2026-11-{number // 60 + 1:02}T10:{number % 60:02}:00+00:00"
+        report = DreamReport(f"{number:08}-0000-4000-8000-000000000000", str(self.bench.store.path), at)
+        reports.write(dataclasses.replace(report, **values), self.home)
+        return report.run_id
+
+
+@pytest.fixture
+def night(tmp_path):
+    with open_ledger(Home(App(store=tmp_path).home).ledger) as ledger:
+        yield Night(tmp_path, ledger)
+
+
+def test_before_the_first_dream_the_page_says_what_brings_one(night):
+    assert "No dream has run here yet." in night.page() and "reverie dream" in night.page()
+
+
+def test_a_merge_stands_old_beside_new_with_what_covers_what_it_left_out(night):
+    report = night.merge()
+    page = night.page()
+    left = page.partition("What covers what is left out")[2]
+    gone, cover = re.search(r"<del>(.*?)</del>.*?class=\"is\"[^>]*>(.*?)</p>", left, re.DOTALL).groups()
+    assert gone == SAME and FIRST in cover and "nothing takes its place" not in page
+    assert "word for word in another memory" in left
+    assert "<ins>Tabs are shown &lt;b&gt;four&lt;/b&gt; wide.</ins>" in page and "<b>" not in page
+    assert '<h2 class="first">Dream of' in page and "What it cost" in page and report.run_id in page
+    assert f"<dt>model calls</dt><dd>{report.calls}" in page and f"{report.tokens:,}" in page
+
+
+def test_a_dream_is_undone_and_done_again(night):
+    night.merge()
+    page = night.page()
+    assert "2 memories will come back" in page and "1 memory will be as before" in page
+    assert "2 memories came back" in night.turn(page)
+    assert night.bench.names() == ["more-tabs", "tabs", "third"]
+    page = night.page()
+    assert page.count(">undone</span>") == 2 and "Do it again" in page and SAME in page
+    assert night.turn(page).startswith("Done again") and night.bench.names() == ["tabs"]
+    assert night.turn(night.page()).startswith("Undone") and night.bench.names() == [
+        "more-tabs",
+        "tabs",
+        "third",
+    ]
+
+
+def test_a_second_press_of_undo_does_nothing_more(night):
+    night.merge()
+    page = night.page()
+    night.turn(page)
+    assert night.turn(page) == "It was undone before." and len(night.bench.names()) == 3
+
+
+def test_what_was_refused_held_back_or_put_to_you_says_why(night):
+    refused = [
+        {
+            "op": "merge",
+            "memories": ["a", "<i>"],
+            "why": "it <b>loses</b> a fact",
+            "to_inbox": False,
+            "later": False,
+        },
+        {"op": "retire", "memories": ["c"], "why": "it is pinned", "to_inbox": True, "later": False},
+        {"op": "merge", "memories": ["d"], "why": "the ceiling is reached", "to_inbox": False, "later": True},
+    ]
+    night.write(
+        1, word="partial", refused=refused, failed=["x, y: no answer"],
+        left_alone=["mine", "whose"], nobodys=["whose"], unread=["z.md: no front matter"], dollars=0.0123,
+    )  # fmt: skip
+    page = night.page()
+    for head, words in (
+        ("Refused by the checks", "it &lt;b&gt;loses&lt;/b&gt; a fact"),
+        ("Put to you", "it is pinned"),
+        ("Held back for the next dream", "the ceiling is reached"),
+        ("Failed, first in line", "x, y: no answer"),
+        ("as they are yours", "mine"),
+        ("Nobody knows who wrote these", "whose"),
+        ("Took no part", "z.md: no front matter"),
+        ("dollars", "$0.0123"),
+    ):
+        assert words in page.partition(head)[2][:400], head
+    assert '<form method="post"' not in page
+
+
+def test_a_dream_whose_files_are_no_longer_kept_shows_its_report(night):
+    report = night.merge()
+    night.write(2, word="done", actions=[dataclasses.replace(report.actions[0], reason="long ago")])
+    page = night.page("?run=00000002")
+    assert "no longer kept" in page and "long ago" in page and "Undo this dream" not in page
+    assert f'<td dir="auto"><del>{SAME}</del></td>' in page
+
+
+def test_the_list_holds_a_hundred_newest_first_and_only_those_of_this_folder(night, tmp_path):
+    for number in range(103):
+        night.write(number, word="nothing")
+    night.write(104, store=str(tmp_path / "elsewhere"), word="failed")
+    page = night.page()
+    assert "103 dreams" in page and "1 to 100 of 103" in page and "elsewhere" not in page
+    assert page.index("2026-11-02 10:42") < page.index("2026-11-02 10:41")
+    older = night.page("?from=100")
+    assert "101 to 103 of 103" in older and "Dream of 2026-11-01 10:02" in older
+    assert "no dream here has an id" in night.browser.get("dreams?run=zz").text
+
+
+def test_a_file_that_holds_no_report_is_named(night):
+    night.write(1)
+    (Home(night.home).reports / "bad.json").write_text("{}", "utf-8")
+    answer = night.browser.get("dreams")
+    assert answer.status == 500 and "bad.json" in answer.text and "Move the file away" in answer.text
+
+
+def test_no_form_undoes_anything_without_its_proof(night):
+    report = night.merge()
+    given = {"run": report.run_id, "dream": report.run_id}
+    assert night.browser.post("dreams/undo", {**given, "proof": "x"}).status == 400
+    assert night.browser.get(f"dreams/undo?run={report.run_id}").status == 405
+    assert night.browser.post("dreams/undo").status == 400 and night.bench.names() == ["tabs"]
