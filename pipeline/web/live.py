@@ -6,7 +6,7 @@ Nothing is read but the stamps of a few files, at most once a second.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from pathlib import Path
 
 from starlette.responses import Response, StreamingResponse
@@ -49,7 +49,7 @@ def _stamp(file: Path) -> tuple[int, int]:
     return (found.st_size, found.st_mtime_ns) if found.st_size else (0, 0)
 
 
-async def changes(files: Sequence[Path], pause: Pause = asyncio.sleep) -> AsyncIterator[bytes]:
+async def changes(files: Sequence[Path], pause: Pause = asyncio.sleep) -> AsyncGenerator[bytes, None]:
     """Yield an event after each change of `files`, and a beat where there was none for long; never ends."""
     known, still, quiet = stamps(files), _STILL, 0
     yield BEAT

@@ -35,7 +35,7 @@ def month(tmp_path_factory):
     desk.here("add", f"Never write {HOSTILE} here.", "--name", "retry", **at)
     desk.here("update", "ship", "--text", "Ship on Tuesdays.", **at)
     desk.here("show", "ship", **at)
-    desk.here("show", "ship", **at)
+    desk.here("show", "ship", REVERIE_NOW="2026-11-20T10:00:00+00:00")
     desk.here("forget", "retry", REVERIE_NOW="2026-11-20T23:30:00+00:00")
     return desk
 
@@ -159,7 +159,7 @@ def test_what_was_recalled_here_is_not_told_of_another_project(browser, month, t
 def test_the_commands_tell_of_it_too(month):
     found = month.here("day", "2026-11-20", "--json").json
     assert [(each["memory"], each["times"]) for each in found["recalled"]] == [("ship", 2)]
-    assert "recalled:\n00:30  ship (2 times)" in month.here("day", "2026-11-20").out
+    assert "recalled:\n11:00  ship (2 times)" in month.here("day", "2026-11-20").out
 
 
 def _epoch(text: str) -> float:

@@ -9,6 +9,7 @@ import anyio
 import pytest
 
 from pipeline.app.application import App
+from pipeline.domain.job import Job
 from pipeline.ledger import jobs
 from pipeline.web import live
 from pipeline.web.visit import Setting
@@ -41,6 +42,7 @@ def held(browser, kind, error, *, retry):
     with App(folder=browser.setting.folder).ledger() as ledger:
         jobs.enqueue(ledger, kind, f"/k/{kind}", now=now, run_after=now)
         job = jobs.claim(ledger, owner="t", lease_seconds=60, now=now)
+        assert isinstance(job, Job)
         jobs.fail(ledger, job, error, now=now, retry_at=now + 600 if retry else None)
 
 
@@ -100,7 +102,7 @@ def test_a_closed_tab_ends_the_stream(browser):
 
 def events(files, deeds, looks):
     """Return what the stream sends at each of some looks; `deeds` happen before the look they name."""
-    sent = []
+    sent: list[list[bytes]] = []
 
     async def pause(_seconds):
         sent.append([])
