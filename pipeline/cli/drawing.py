@@ -12,6 +12,7 @@ from pipeline.cli.options import GraphOption, JsonOption, StoreOption, UserOptio
 from pipeline.cli.page_files import HtmlOption, RedactOption, homes, require_fit, write_page
 from pipeline.cli.tables import table
 from pipeline.core.zone import minute
+from pipeline.text.humanize import count
 
 
 def drawing(
@@ -49,7 +50,7 @@ def _write(app: App, found: RelationMap, html: Path, *, redact: bool) -> None:
 
 
 def _tell(found: RelationMap) -> None:
-    output.line(f"{len(found.spots)} memories, {len(found.bonds)} relations")
+    output.line(f"{count(len(found.spots), 'memory', 'memories')}, {count(len(found.bonds), 'relation')}")
     rows = [[str(group), name, str(number)] for group, (name, number) in found.groups().items()]
     table(["cluster", "around", "memories"], rows, empty="no two memories are related yet")
     for line in found.problems:

@@ -50,8 +50,16 @@ def without_private(whole: RelationMap, homes: tuple[str, ...]) -> RelationMap:
     def clean(text: str) -> str:
         return sendable(text, homes)
 
-    texts = ("name", "title", "type", "description")
-    spots = [replace(spot, **{name: clean(getattr(spot, name)) for name in texts}) for spot in whole.spots]
+    spots = [
+        replace(
+            spot,
+            name=clean(spot.name),
+            title=clean(spot.title),
+            type=clean(spot.type),
+            description=clean(spot.description),
+        )
+        for spot in whole.spots
+    ]
     bonds = [replace(bond, type=clean(bond.type)) for bond in whole.bonds]
     return RelationMap(spots, bonds, [clean(line) for line in whole.problems])
 

@@ -298,7 +298,8 @@
     }
   }
 
-  const short = (text) => { const signs = [...text]; return signs.length > 34 ? signs.slice(0, 33).join("") + "…" : text; };
+  // Isolated, so that text from right to left has its end on the left.
+  const short = (text) => { const signs = [...text]; return `\u2068${signs.length > 34 ? signs.slice(0, 33).join("") + "…" : text}\u2069`; };
 
   function labels(focus, px, py, size, seen) {
     // Most related first, and none over another.
