@@ -2,6 +2,7 @@
 
 import html
 import re
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -152,7 +153,7 @@ def test_the_dialogue_around_a_quote_is_shown(browse, keep, project):
     file = session.write(paths.project_store(project).parent / f"{session.session_id}.jsonl")
     app = App(folder=project)
     assert list(app.ingest(file=file))
-    quote_of = {"session": session.session_id, "uuid": cited, "at": "2026-03-02T09:00:05Z"}
+    quote_of: dict[str, Any] = {"session": session.session_id, "uuid": cited, "at": "2026-03-02T09:00:05Z"}
     keep(
         "It is retried three times.",
         name="retries",
