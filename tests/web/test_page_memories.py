@@ -2,6 +2,7 @@
 
 import html
 import re
+from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
@@ -10,7 +11,7 @@ import pytest
 from pipeline.app import memories as written
 from pipeline.app.application import App
 from pipeline.core import paths
-from pipeline.core.clock import FixedClock, parse_time
+from pipeline.core.clock import FixedClock
 from pipeline.domain.memory import Evidence
 from tests.support.transcripts import Transcript
 
@@ -25,7 +26,7 @@ def keep(project):
     def kept(statement, *, user=False, at="", kind="project", **more):
         app = App(user=True) if user else App(folder=project)
         if at:
-            app.clock = FixedClock(parse_time(at))
+            app.clock = FixedClock(datetime.fromisoformat(at))
         return written.add(app, statement, kind=kind, **more)
 
     return kept
@@ -90,7 +91,8 @@ def test_of_many_a_hundred_are_shown_at_a_time(browse, keep, project):
     first, second = browser.get("?sort=name"), browser.get("?sort=name&from=100")
     assert len(names(first)) == 100 and "105 memories, 1 to 100" in first.text
     assert names(second) == ["m099", "m100", "m101", "m102", "m103"] and "101 to 105" in second.text
-    further = html.unescape(re.search(r'rel="next" href="([^"]*)"', first.text)[1])
+    (address,) = re.findall(r'rel="next" href="([^"]*)"', first.text)
+    further = html.unescape(address)
     assert "sort=name" in further and "from=100" in further
     assert 'rel="prev"' in second.text and 'rel="next"' not in second.text
 
