@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from pipeline.app import listing, scopes, search
-from pipeline.app.application import App
+from pipeline.app.application import App, problems_of
 from pipeline.app.listing import Listed
-from pipeline.app.scopes import scope_of
+from pipeline.app.scopes import Scope, scope_of
 from pipeline.core.errors import UsageError
 from pipeline.domain.memory import TYPES
 from pipeline.hooklib.asleep import asleep_in
@@ -72,8 +72,11 @@ class Shown:
         return _home_of(self.row.scope)
 
 
-def browse(app: App, wanted: Wanted, *, by_meaning: bool = True) -> tuple[list[Shown], list[str]]:
-    """Return what is `wanted`, and lines about what could not be looked at.
+def browse(
+    app: App, wanted: Wanted, *, start: int = 0, limit: int, by_meaning: bool = True
+) -> tuple[list[Shown], int, list[str]]:
+    """Return `limit` of what is `wanted` after the first `start`, how many there are, and lines about what
+    could not be looked at.
 
     With words at most `MOST`, the best first. Without `by_meaning` no embedding is asked for. Raises
     UsageError for a filter that there is not, and what `search.search` raises.
@@ -84,25 +87,33 @@ def browse(app: App, wanted: Wanted, *, by_meaning: bool = True) -> tuple[list[S
     if wanted.words.strip():
         found = list(_searched(app, there, wanted, problems, by_meaning))
     else:
-        found = list(_every(there, wanted, problems))
-    proved = borne_out(app.home, [document for _, document in found])
+        found = _every(there, wanted, problems)
+    proved = _proved(app, found) if wanted.by else set()
     bands = {name: _bands(scope, wanted.band) for name, scope in there.items()}
-    bands_by_row: dict[int, str] = {}
+    documents: dict[int, tuple[Document, str]] = {}
     rows = []
     for where, document in found:
         row = listing.listed(document, where, proved)
         band = bands[_home_of(where)].get(document.path, "")
         if _fits(row, band, wanted, app.clock.now()):
             rows.append(row)
-            bands_by_row[id(row)] = band
+            documents[id(row)] = (document, band)
     if not wanted.words.strip():
         rows = listing.in_order(rows, wanted.sort)
     names = Counter((_home_of(row.scope), row.name) for row in rows)
+    part = [(row, *documents[id(row)]) for row in rows[start : start + limit]]
+    # Who says it is looked up for what is shown alone: the ledger is asked for each.
+    proved = _proved(app, [(row.scope, document) for row, document, _ in part])
     shown = []
-    for row in rows:
+    for row, document, band in part:
         clear = names[_home_of(row.scope), row.name] == 1 and row.name.strip(".")
-        shown.append(Shown(row, bands_by_row[id(row)], row.name if clear else row.path))
-    return shown, problems
+        whole = listing.listed(document, row.scope, proved)
+        shown.append(Shown(whole, band, row.name if clear else row.path))
+    return shown, len(rows), problems
+
+
+def _proved(app: App, found: Iterable[tuple[str, Document]]) -> set[str]:
+    return borne_out(app.home, [document for _, document in found])
 
 
 def _searched(
@@ -128,13 +139,14 @@ def _searched(
             yield hit.scope, document
 
 
-def _every(there: Mapping[str, App], wanted: Wanted, problems: list[str]) -> Iterator[tuple[str, Document]]:
-    found = []
+def _every(there: Mapping[str, App], wanted: Wanted, problems: list[str]) -> list[tuple[str, Document]]:
+    found: list[tuple[Scope, Document]] = []
     for name, scope in there.items():
-        documents, odd = scope.memories(wanted.type or None)
-        found += [(scope_of(scope), document) for document in documents]
-        problems += odd if _in_scope(name, wanted.scope) else []
-    yield from ((where, item) for where, item in scopes.once(found) if _in_scope(where, wanted.scope))
+        look, where = scope.open_store().scan(), scope_of(scope)
+        found += [(where, item) for item in look.documents if not wanted.type or item.kind == wanted.type]
+        problems += problems_of(look) if _in_scope(name, wanted.scope) else []
+    rows = scopes.once(found) if len(there) > 1 else found
+    return [(where, item) for where, item in rows if _in_scope(where, wanted.scope)]
 
 
 def _in_scope(where: str, wanted: str) -> bool:

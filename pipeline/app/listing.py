@@ -70,7 +70,8 @@ def live(
     found = []
     for scope in scopes.all_of(app):
         documents, odd = scope.memories(kind)
-        found += [(scope_of(scope), document) for document in documents]
+        own = scope_of(scope)
+        found += [(own, document) for document in documents]
         problems += odd
     rows = []
     proved = borne_out(app.home, [document for _, document in found])

@@ -146,18 +146,12 @@ def search(
         look = partial(_literal, app, query, problems, limit=limit, everywhere=everywhere)
         return look(retired=retired, dormant=dormant)
     stores = list(_stores(app, everywhere))
+    likeness = partial(_likeness, app, by_meaning)
     with ExitStack() as stack:
         shelves = [
             shelf
             for store in stores
-            for shelf in _opened(
-                app,
-                stack,
-                store,
-                query,
-                retired,
-                _likeness(app, store, query, problems) if by_meaning else {},
-            )
+            for shelf in _opened(app, stack, store, query, retired, likeness(store, query, problems))
         ]
         for shelf in shelves:
             shelf.hidden = {} if shelf.folder else hidden_in(str(shelf.store.root), dormant=dormant)
@@ -371,9 +365,11 @@ def _stores(app: App, everywhere: bool) -> Iterator[Store]:
             yield store
 
 
-def _likeness(app: App, store: Store, query: str, problems: list[str] | None) -> dict[str, float]:
+def _likeness(
+    app: App, by_meaning: bool, store: Store, query: str, problems: list[str] | None
+) -> dict[str, float]:
     """Return how like `query` each memory is, by path; nothing while vectors are off or can't be had."""
-    if store.is_team or not semantic.is_on(app.settings.embeddings):
+    if not by_meaning or store.is_team or not semantic.is_on(app.settings.embeddings):
         return {}
     try:
         app.require_settings()

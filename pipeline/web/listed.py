@@ -40,15 +40,15 @@ def listed(visit: Visit, app: App, start: int, *, by_meaning: bool = True) -> di
     )
     trouble = ""
     try:
-        found, problems = browsing.browse(app, wanted, by_meaning=by_meaning)
+        found, total, problems = browsing.browse(app, wanted, start=start, limit=ROWS, by_meaning=by_meaning)
     except (InputError, SearchError) as error:
         if isinstance(error, UsageError):
             raise
         # What is typed half is no fault: the list says so, and the form stays.
-        found, problems, trouble = [], [], f"{error}. {error.fix}"
+        found, total, problems, trouble = [], 0, [], f"{error}. {error.fix}"
     return {
-        "rows": found[start : start + ROWS],
-        "total": len(found),
+        "rows": found,
+        "total": total,
         "start": start,
         "size": ROWS,
         "most": browsing.MOST,
@@ -59,7 +59,7 @@ def listed(visit: Visit, app: App, start: int, *, by_meaning: bool = True) -> di
         "orders": _ORDERS,
         "asked": {**kept(visit), "from": ""},
         "current": "",
-        "next_step": "" if found or wanted.is_narrowed else app.next_step(),
+        "next_step": "" if total or wanted.is_narrowed else app.next_step(),
     }
 
 

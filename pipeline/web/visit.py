@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from threading import local
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -22,6 +23,7 @@ from pipeline.context import known_stores
 from pipeline.core.errors import InputError, UsageError
 from pipeline.core.home import Home
 from pipeline.core.ids import digest
+from pipeline.store import Store
 from pipeline.web.rendering import render
 
 MOST_FORM = 400_000
@@ -62,6 +64,24 @@ class Setting:
         return hmac.new(self.secret, b"form", sha256).hexdigest()
 
 
+class _Kept(local):
+    """The stores that were opened, for each thread its own: only what changed since is looked at again."""
+
+    def __init__(self) -> None:
+        self.stores: dict[Path, Store] = {}
+
+
+_KEPT = _Kept()
+
+
+class _PageApp(App):
+    """The use cases as the page has them, over stores that stay open from one request to the next."""
+
+    def __init__(self, *, store: Path | None, folder: Path | None = None) -> None:
+        super().__init__(store=store, folder=folder)
+        self._kept = _KEPT.stores
+
+
 class Visit:
     """One request."""
 
@@ -77,8 +97,8 @@ class Visit:
     def app(self) -> App:
         """Return Reverie over the chosen memories: those that count in the project here, or of one folder."""
         if self.choice.key:
-            return App(store=self.choice.path)
-        return App(store=self.setting.store, folder=self.setting.folder)
+            return _PageApp(store=self.choice.path)
+        return _PageApp(store=self.setting.store, folder=self.setting.folder)
 
     def choices(self) -> list[Choice]:
         """Return the folders one may choose: the project here first, then every other that is known."""

@@ -2,13 +2,18 @@
 
 import html
 import re
+from datetime import datetime
+from typing import Any
 from urllib.parse import quote
 
 import pytest
 
 from pipeline.app import memories as written
 from pipeline.app.application import App
-from pipeline.core.clock import FixedClock, parse_time
+from pipeline.core import paths
+from pipeline.core.clock import FixedClock
+from pipeline.domain.memory import Evidence
+from tests.support.transcripts import Transcript
 
 HOSTILE = "<script>alert(1)</script>\"><img src=x onerror=alert(2)>' {{ 7*7 }}"
 TOKEN = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
@@ -21,7 +26,7 @@ def keep(project):
     def kept(statement, *, user=False, at="", kind="project", **more):
         app = App(user=True) if user else App(folder=project)
         if at:
-            app.clock = FixedClock(parse_time(at))
+            app.clock = FixedClock(datetime.fromisoformat(at))
         return written.add(app, statement, kind=kind, **more)
 
     return kept
@@ -86,7 +91,8 @@ def test_of_many_a_hundred_are_shown_at_a_time(browse, keep, project):
     first, second = browser.get("?sort=name"), browser.get("?sort=name&from=100")
     assert len(names(first)) == 100 and "105 memories, 1 to 100" in first.text
     assert names(second) == ["m099", "m100", "m101", "m102", "m103"] and "101 to 105" in second.text
-    further = html.unescape(re.search(r'rel="next" href="([^"]*)"', first.text)[1])
+    (address,) = re.findall(r'rel="next" href="([^"]*)"', first.text)
+    further = html.unescape(address)
     assert "sort=name" in further and "from=100" in further
     assert 'rel="prev"' in second.text and 'rel="next"' not in second.text
 
@@ -139,6 +145,30 @@ def test_a_memory_tells_its_text_its_origin_and_its_history(browse, keep, projec
     text = " ".join(re.sub(r"<[^>]*>", " ", page.text).split())
     assert "It fails at night." in text and "#pay" in text and "by you" in text and "created" in text
     assert "src/pay.py there" in text and "src/gone.py gone" in text
+
+
+def test_the_dialogue_around_a_quote_is_shown(browse, keep, project):
+    session = Transcript(cwd=str(project))
+    session.assistant("Shall I retry it <b>for ever</b>?")
+    cited = session.user("No, three times at most & never more.")
+    session.assistant("Done: three times.")
+    file = session.write(paths.project_store(project).parent / f"{session.session_id}.jsonl")
+    app = App(folder=project)
+    assert list(app.ingest(file=file))
+    quote_of: dict[str, Any] = {"session": session.session_id, "uuid": cited, "at": "2026-03-02T09:00:05Z"}
+    keep(
+        "It is retried three times.",
+        name="retries",
+        sources=[
+            Evidence(quote="three times at most & never more", **quote_of),
+            Evidence(session="lost", uuid="lost", quote="<i>lost</i>"),
+        ],
+    )
+    text = browse().get("memory/retries?scope=project").text
+    assert "Shall I retry it &lt;b&gt;for ever&lt;/b&gt;?" in text and "Done: three times." in text
+    assert '<blockquote dir="auto">three times at most &amp; never more</blockquote>' in text
+    assert "Source 1: you said" in text and "2026-03-02 09:00" in text
+    assert "The ledger does not hold that session" in text and "<i>lost" not in text
 
 
 def test_an_edit_is_in_the_history_and_is_undone(browse, keep):
