@@ -18,6 +18,7 @@ import orjson
 
 from pipeline.app.application import App
 from pipeline.app.cognitive import MOST_PAGE, ZIP, Left, bytes_of, edge_paths, relinked
+from pipeline.app.cognitive_archive import MOST_BYTES, MOST_FILES, unpacked
 from pipeline.context import look_at_store
 from pipeline.core.errors import DocumentError, InputError, StoreError, cause
 from pipeline.core.ids import new_id
@@ -39,8 +40,6 @@ from pipeline.text.dates import parse_day
 from pipeline.text.humanize import count
 from pipeline.verify.flaw import Flaw
 
-MOST_FILES = 50_000
-MOST_BYTES = 500_000_000
 _MOST_JSON = 100_000_000
 _KNOWN = frozenset({"graph", VAULT, EPISODES, ARCHIVE, places.PRIVATE, ".git", ".gitignore", *IGNORED})
 """What stands in such a store itself beside memories; of archive and Reverie's own nothing is taken."""
@@ -81,7 +80,7 @@ class Imported:
 def import_from(
     app: App, folder: Path, *, dry_run: bool = False, instead: bool = False, force: bool = False
 ) -> Imported:
-    """Take in the store in `folder`; a `dry_run` only says what would be done.
+    """Take in the store in `folder`, or in an archive of one; a `dry_run` only says what would be done.
 
     With `instead` a file takes the place of the one that has its id; with `force` comes in what reads like an
     instruction or a permission, too. Raises InputError for what is no such store or is of a newer version.
@@ -89,6 +88,9 @@ def import_from(
     app.require_settings()
     if app.is_team:
         raise InputError("others read this folder", file=str(app.store_path), fix="Import into your own.")
+    if folder.suffix.lower() == ZIP and folder.expanduser().is_file():
+        with unpacked(folder.expanduser()) as root:
+            return import_from(app, root, dry_run=dry_run, instead=instead, force=force)
     root = _root(app, folder)
     counts = _held(root)
     store = _store(app, dry_run=dry_run)
@@ -114,9 +116,10 @@ def import_from(
 
 def _root(app: App, folder: Path) -> Path:
     root = Path(os.path.realpath(folder.expanduser()))
+    if not root.exists():
+        raise InputError("there is no such folder", file=str(folder), fix="Check the path.")
     if not root.is_dir():
-        what = "an archive" if root.suffix.lower() == ZIP else "no folder"
-        raise InputError(f"that is {what}", file=str(folder), fix="Unpack it, and name the folder.")
+        raise InputError("that is no folder", file=str(folder), fix=f"Name a folder, or an archive ({ZIP}).")
     here = Path(os.path.realpath(app.store_path))
     if root == here or here in root.parents or root in here.parents:
         raise InputError("that is the store itself", file=str(folder), fix="Name another store's folder.")

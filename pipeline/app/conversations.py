@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 from pipeline.app import status as states
 from pipeline.app.application import App
+from pipeline.app.to_be_read import to_be_read
 from pipeline.core import paths
 from pipeline.core.errors import InputError, UsageError
 from pipeline.ledger import conversation_states, conversations
@@ -37,6 +38,12 @@ def to_come(app: App) -> dict[str, int]:
     """Return how much is read without a `process`: see `pipeline.app.status.to_come`."""
     with app.ledger(to_look=True) as ledger:
         return states.to_come(ledger, app.home, app.settings)
+
+
+def ready_elsewhere(app: App) -> int:
+    """Return how many conversations `process` would read in all projects, though none of those here."""
+    with app.ledger(to_look=True) as ledger:
+        return len(to_be_read(ledger, app.settings, None, named=False))
 
 
 def transcript(text: str) -> Path:

@@ -1,14 +1,15 @@
 """What happened on a day, and on which days of a month anything did: by the clocks of the zone.
 
-Conversations come from the ledger, the diary from its pages, and what was learned, changed and forgotten from
-the changes that the stores keep. What a person did to a file by hand is in no change, and not told here.
+Conversations come from the ledger, the diary from its pages, what was learned, changed and forgotten from
+the changes that the stores keep, and what came to mind from the log of recall. What a person did to a file by
+hand is in no change, and not told here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 from pipeline.app import dialogue, diary, scopes, transcripts
 from pipeline.app.application import App
@@ -18,12 +19,15 @@ from pipeline.core import zone
 from pipeline.core.clock import iso
 from pipeline.core.errors import InputError, StoreError, UsageError
 from pipeline.core.home import Home
-from pipeline.ledger import Ledger, conversations, dialogue_rows, files
+from pipeline.ledger import Ledger, conversations, dialogue_rows, files, recalls
 from pipeline.store import Episode, Generation, Store, is_live
+from pipeline.text.dates import parse_day
 from pipeline.text.since import since as moment_of
+from pipeline.worker import recall_log
 
 LEARNED = ("created", "restored")
 FORGOTTEN = ("retired", "removed")
+FIRST_YEAR = 1970
 _BEGINNING = 120
 _MONTH_CHARS = 7
 
@@ -39,6 +43,7 @@ class Counts:
     learned: int = 0
     changed: int = 0
     forgotten: int = 0
+    recalled: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +81,15 @@ class Deed:
 
 
 @dataclass(frozen=True, slots=True)
+class Recalled:
+    """A memory that came to mind: how often it was put into a context or asked for, and when last."""
+
+    memory: str
+    at: str
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
 class Day:
     """All that happened on one local day."""
 
@@ -85,6 +99,12 @@ class Day:
     learned: tuple[Deed, ...] = ()
     changed: tuple[Deed, ...] = ()
     forgotten: tuple[Deed, ...] = ()
+    recalled: tuple[Recalled, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing happened."""
+        return not any(getattr(self, name) for name in Day.__slots__ if name != "day")
 
 
 @dataclass(slots=True)
@@ -101,7 +121,7 @@ def month(app: App, text: str = "", *, everywhere: bool = False) -> Month:
     Here, or with `everywhere` in all projects. Raises UsageError for what is no month.
     """
     first = _month_of(app, text)
-    after = (first.replace(day=28) + timedelta(days=7)).replace(day=1)
+    after = _month_after(first)
     name = first.isoformat()[:_MONTH_CHARS]
     found: dict[str, Counts] = {}
 
@@ -113,16 +133,44 @@ def month(app: App, text: str = "", *, everywhere: bool = False) -> Month:
             of(day).conversations = len(spoken.by_conversation)
             of(day).turns = sum(spoken.turns.values())
         stores = list(_stores(app, ledger, everywhere))
+        for day, memories in _recalled(app, ledger, first, after, stores, everywhere).items():
+            of(day).recalled = len(memories)
     for store in stores:
-        for page in diary.pages(store.root, app.clock.now(), since=first.isoformat()):
-            if page.day < after.isoformat():
-                of(page.day).episodes += len(page.entries)
+        for page in diary.pages(
+            store.root, app.clock.now(), since=first.isoformat(), until=after.isoformat()
+        ):
+            of(page.day).episodes += len(page.entries)
         for generation in store.history():
             day = zone.day(generation.at)
             if first.isoformat() <= day < after.isoformat():
                 _count(of(day), generation)
     days = [counts for _, counts in sorted(found.items()) if _happened(counts)]
     return Month(name, zone.zone_name(app.clock.now()), tuple(days), _total(name, days))
+
+
+def episodes(app: App, text: str = "") -> dict[str, tuple[Episode, ...]]:
+    """Return the diary's entries of the month `text` by day, here. Raises UsageError for what is no month."""
+    first = _month_of(app, text)
+    if app.is_fresh:
+        return {}
+    root, after = app.open_store().root, _month_after(first).isoformat()
+    pages = diary.pages(root, app.clock.now(), since=first.isoformat(), until=after)
+    return {page.day: page.entries for page in pages}
+
+
+def on(app: App, name: str, *, everywhere: bool = False) -> Day:
+    """Return what happened on the day `name` (``2026-11-20``), which may be nothing.
+
+    Raises UsageError for what is no day.
+    """
+    if parse_day(name) is None or not _is_reckoned(date.fromisoformat(name)):
+        raise UsageError(f"{name!r} is no day", fix="Write it as 2026-11-20.")
+    return _whole(app, name, diary.entries(app, name), everywhere)
+
+
+def today(app: App) -> str:
+    """Return the day it is, by the clocks of the zone."""
+    return zone.day(iso(app.clock.now()))
 
 
 def whole(app: App, text: str = "", *, everywhere: bool = False) -> Day:
@@ -138,7 +186,7 @@ def whole(app: App, text: str = "", *, everywhere: bool = False) -> Day:
         refused, entries = error, ()
         name = zone.day(iso(moment_of(text, app.clock.now()))) if text else ""
     found = _whole(app, name, entries, everywhere) if name else Day("")
-    if refused and not (found.conversations or found.learned or found.changed or found.forgotten):
+    if refused and found.is_empty:
         raise refused
     return found
 
@@ -150,6 +198,7 @@ def _whole(app: App, name: str, entries: Sequence[Episode], everywhere: bool) ->
         spoken = _spoken(app, ledger, first, after, everywhere).get(name, _Spoken())
         talks = [_talk(ledger, number, spoken) for number in spoken.by_conversation]
         stores = list(_stores(app, ledger, everywhere))
+        recalled = _recalled(app, ledger, first, after, stores, everywhere).get(name, {})
     deeds: dict[str, list[Deed]] = {"learned": [], "changed": [], "forgotten": []}
     for store in stores:
         for generation in reversed(store.history()):
@@ -160,17 +209,21 @@ def _whole(app: App, name: str, entries: Sequence[Episode], everywhere: bool) ->
         name,
         tuple(entries),
         tuple(sorted(talks, key=lambda talk: talk.first)),
+        recalled=tuple(sorted(recalled.values(), key=lambda each: (-each.times, each.memory))),
         **{kind: tuple(found) for kind, found in deeds.items()},
     )
 
 
 def _month_of(app: App, text: str) -> date:
     if not text:
-        return date.fromisoformat(zone.day(iso(app.clock.now()))).replace(day=1)
+        return date.fromisoformat(today(app)).replace(day=1)
     try:
         if len(text) != _MONTH_CHARS:
             raise ValueError(text)
-        return date.fromisoformat(f"{text}-01")
+        first = date.fromisoformat(f"{text}-01")
+        if not _is_reckoned(first):
+            raise ValueError(text)
+        return first
     except ValueError:
         raise UsageError(f"{text!r} is no month", fix="Write it as 2026-11.") from None
 
@@ -186,6 +239,35 @@ def _spoken(app: App, ledger: Ledger, first: date, after: date, everywhere: bool
         times = spoken.by_conversation.setdefault(conversation, [at, at])
         times[0], times[1] = min(times[0], at), max(times[1], at)
         spoken.turns[conversation] = spoken.turns.get(conversation, 0) + (speaker == "person")
+    return found
+
+
+def _is_reckoned(day: date) -> bool:
+    """Whether clocks can tell the moments around `day`: those of a zone can't at the ends of the calendar."""
+    return FIRST_YEAR <= day.year < date.max.year
+
+
+def _month_after(first: date) -> date:
+    return (first.replace(day=28) + timedelta(days=7)).replace(day=1)
+
+
+def _recalled(
+    app: App, ledger: Ledger, first: date, after: date, stores: Sequence[Store], everywhere: bool
+) -> dict[str, dict[tuple[str, str], Recalled]]:
+    """Return by local day which memories came to mind, by store and name: in sessions here, or everywhere."""
+    now = app.clock.now()
+    if not ledger.note:
+        recall_log.take(ledger, app.home, now.timestamp())
+    ours = {str(store.root) for store in stores}
+    begin, end = (moment_of(day.isoformat(), now) for day in (first, after))
+    found: dict[str, dict[tuple[str, str], Recalled]] = {}
+    for given in recalls.given(ledger, begin, end):
+        where = given.store if given.use else given.session_store
+        if everywhere or where in ours:
+            at = datetime.fromtimestamp(given.at, UTC)
+            memories, key = found.setdefault(zone.day(at), {}), (given.store, given.name)
+            before = memories[key].times if key in memories else 0
+            memories[key] = Recalled(given.name, iso(at), before + given.times)
     return found
 
 

@@ -40,14 +40,18 @@ def timeline(app: App, *, since: str = "", words: str = "", limit: int = 0) -> l
     return pages(app.open_store().root, app.clock.now(), since=since, words=words, limit=limit)
 
 
-def pages(root: Path, now: datetime, *, since: str = "", words: str = "", limit: int = 0) -> list[Day]:
-    """Return what `timeline` does of the store at `root`; errors are the same."""
+def pages(
+    root: Path, now: datetime, *, since: str = "", until: str = "", words: str = "", limit: int = 0
+) -> list[Day]:
+    """Return what `timeline` does of the store at `root`, days before `until` alone; errors are the same."""
     first = zone.day(iso(moment_of(since, now))) if since else ""
     asked = words.casefold().split()
     found: list[Day] = []
     for name in diary_days(root):
         if name < first or (limit and len(found) == limit):
             break
+        if until and name >= until:
+            continue
         entries = [entry for entry in _entries(root, name) if _holds(entry, asked)]
         if entries:
             found.append(Day(name, tuple(entries)))
@@ -85,6 +89,14 @@ def day(app: App, text: str = "") -> Day:
             f"nothing was written on {text}", fix=f"`reverie timeline` lists the days.{last}{no_model(app)}"
         )
     return Day(text, tuple(entries))
+
+
+def entries(app: App, day: str) -> list[Episode]:
+    """Return what was written on `day` (``2026-11-20``), nothing where nothing was.
+
+    Raises StoreError for a page that can't be read.
+    """
+    return [] if app.is_fresh else _entries(app.open_store().root, day)
 
 
 def _entries(root: Path, name: str) -> list[Episode]:

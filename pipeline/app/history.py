@@ -187,6 +187,42 @@ def change(app: App, what: str = "", done: _Done | None = None) -> Change:
     raise InputError(message, fix="`reverie history` lists those that are, with their ids and names.")
 
 
+def of_memory(app: App, found: Document) -> list[Change]:
+    """Return the changes of the memory `found` of the store of `app`, those by hand as well, newest first.
+
+    Only the change sets that touched a file of its are looked into.
+    """
+    store = app.open_store()
+    snapshot, paths = store.scan(), {found.path}
+    kept = sorted(store.history(), key=lambda item: -item.number)
+    short = short_ids(kept)
+    made: list[Change] = []
+    for item in kept:
+        if paths.isdisjoint(file.path for file in item.files):
+            continue
+        try:
+            entry = Entry(item.at, _by(item), _what(store, item, short, kept), short[item.run], item)
+            change = _change(store, entry, found.name, found)
+        except StoreError:
+            # Its bytes are damaged; `reverie history` says so.
+            continue
+        if change.shown:
+            made.append(change)
+            paths |= {
+                side.path for item_of in change.shown for side in (item_of.before, item_of.after) if side
+            }
+    edits = [_by_hand(edit, snapshot) for edit in store.hand_edits() if edit.path in paths]
+    made += [_change(store, entry) for entry in edits]
+    return sorted(made, key=lambda change: change.entry.at or _NEVER, reverse=True)
+
+
+def newest_of(app: App, path: str, deed: str) -> str:
+    """Return the id of the last change for the reason `deed` that touched the file at `path`, "" for none."""
+    kept = sorted(app.open_store().history(), key=lambda item: -item.number)
+    touched = (item for item in kept if any(file.path == path for file in item.files))
+    return next((item.run for item in touched if item.reason.split(" ")[0] == deed), "")
+
+
 def diff(app: App, what: str = "") -> list[FileDiff]:
     """Return what a change (see `change`) did, file by file."""
     return list(change(app, what).files)

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from pipeline import transcript
 from pipeline.app import traces
 from pipeline.app.application import App
-from pipeline.core import paths
-from pipeline.core.errors import InputError, UnreadableError
 from pipeline.formats.keisei import agents, claims, journals, sessions, tasks
 from pipeline.formats.keisei.agents import Agent
 from pipeline.formats.keisei.journals import Line
@@ -39,7 +36,7 @@ def update(app: App, folder: Path, *, dry_run: bool = False) -> Brought:
         known = session_times.session_times(ledger)
         over = sessions.over(known, now=app.clock.now().timestamp(), silent_seconds=silent)
         marked = list(claims.claimed(session_times.spoken_with(ledger, claims.MARKS)))
-    found = list(sub_agents(app, transcripts()))
+    found = list(sub_agents(app, traces.transcripts()))
     add = _count if dry_run else _add
     return Brought(
         folder,
@@ -60,22 +57,6 @@ def _add(file: Path, kind: str, new: Callable[[Iterable[Line]], Sequence[Line]])
 
 def _count(file: Path, kind: str, new: Callable[[Iterable[Line]], Sequence[Line]]) -> int:
     return len(new(journals.read(file, kinds=(kind,))))
-
-
-def transcripts(folder: Path | None = None) -> Iterator[Path]:
-    """Yield every transcript below `folder`, which has one folder for each project; default: the client's.
-
-    A folder that holds transcripts itself counts too. Raises InputError where `folder` is not there.
-    """
-    root = folder or paths.projects_dir()
-    if folder is not None and not folder.is_dir():
-        raise InputError("there is no such folder", file=str(folder), fix="Name one with transcripts.")
-    own = sorted(root.glob("*.jsonl")) if root.is_dir() else []
-    yield from (path for path in own if not path.name.startswith("agent-"))
-    for found in transcript.scan(root):
-        # A folder out of reach is `doctor`'s matter: the others are what is asked for.
-        if not isinstance(found, UnreadableError):
-            yield found
 
 
 def sub_agents(app: App, found: Iterable[Path], *, session: str = "") -> Iterator[Agent]:

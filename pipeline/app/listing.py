@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
@@ -13,6 +14,7 @@ from pipeline.core.errors import UsageError
 from pipeline.hooklib.memory_format import speaker
 from pipeline.hooklib.ownership import TOLD
 from pipeline.search.refresh import borne_out
+from pipeline.store import Document
 from pipeline.text.since import since as moment_of
 from pipeline.verify.provenance import said_at
 
@@ -73,25 +75,10 @@ def live(
     rows = []
     proved = borne_out(app.home, [document for _, document in found])
     for where, document in scopes.once(found):
-        m = document.head
-        hand = TOLD if document.path in proved else document.hand
-        changed = m.updated or m.created
-        row = Listed(
-            m.name,
-            m.type,
-            m.description,
-            m.origin,
-            speaker(m.origin, hand),
-            m.path,
-            m.pinned,
-            where,
-            said_at(m),
-            m.created,
-            changed,
-        )
-        if begin is None or (changed or _UNKNOWN) >= begin:
+        row = listed(document, where, proved)
+        if begin is None or (row.changed or _UNKNOWN) >= begin:
             rows.append(row)
-    return _sorted(rows, sort), problems
+    return in_order(rows, sort), problems
 
 
 def left(app: App, *, since: str = "") -> list[Left]:
@@ -107,7 +94,27 @@ def left(app: App, *, since: str = "") -> list[Left]:
     return sorted(rows, key=lambda row: row.at or _UNKNOWN, reverse=True)
 
 
-def _sorted(rows: list[Listed], sort: str) -> list[Listed]:
+def listed(document: Document, scope: str, proved: Collection[str]) -> Listed:
+    """Return what is told of one memory; `proved` are the paths of `search.refresh.borne_out`."""
+    head = document.head
+    hand = TOLD if document.path in proved else document.hand
+    return Listed(
+        head.name,
+        head.type,
+        head.description,
+        head.origin,
+        speaker(head.origin, hand),
+        head.path,
+        head.pinned,
+        scope,
+        said_at(head),
+        head.created,
+        head.updated or head.created,
+    )
+
+
+def in_order(rows: list[Listed], sort: str) -> list[Listed]:
+    """Return `rows` in one of the orders (`SORTS`)."""
     if sort == "name":
         return sorted(rows, key=lambda row: row.name)
     if sort == "type":

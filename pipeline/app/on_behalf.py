@@ -26,11 +26,12 @@ from pipeline.core import paths
 from pipeline.core.clock import latest
 from pipeline.core.errors import InputError, UnreadableError
 from pipeline.core.ids import new_id
+from pipeline.domain.action import MemoryAction, RunSummary
 from pipeline.domain.body import Body
 from pipeline.domain.memory import HUMAN_ONLY, MAX_QUOTE, TYPES, Evidence, Memory
 from pipeline.extraction.cited_writes import note
 from pipeline.formats.claudia import sections
-from pipeline.ledger import Ledger, utterances
+from pipeline.ledger import Ledger, runs, utterances
 from pipeline.ledger.utterances import EntryRow
 from pipeline.recall.prepared import hook_state
 from pipeline.revision import Door
@@ -106,12 +107,36 @@ def remember(app: App, wish: Wish) -> Memory:
     )
     store = app.open_store(create=not app.is_team)
     made = store_memory(app, store, new)
-    if cited is not None:
-        with app.ledger() as ledger:
-            now = app.clock.now()
-            note(ledger, str(store.path), made.memory, run_id=made.change_id, now=now)
-            hook_state.refresh(ledger, app.home, app.settings, app.clock)
+    _tell(app, made.change_id, "created", made.memory, cited=cited is not None)
     return made.memory
+
+
+def _tell(app: App, change_id: str, deed: str, memory: Memory, *, cited: bool = False) -> None:
+    """Note what a model did as a run of its own, so that the next session's start tells of it.
+
+    What it `cited` waits to be read by the second reader.
+    """
+    now, store = app.clock.now(), str(app.store_path)
+    with app.ledger() as ledger:
+        with ledger.transaction():
+            if cited:
+                note(ledger, store, memory, run_id=change_id, now=now)
+            runs.start_run(
+                ledger,
+                id=change_id,
+                kind="tool",
+                key=store,
+                store=store,
+                strategy=deed,
+                from_row=0,
+                through_row=0,
+                now=now,
+            )
+            action = MemoryAction(deed, memory.name, memory.id)
+            runs.finish_run(
+                ledger, change_id, outcome="applied", summary=RunSummary(actions=(action,)), now=now
+            )
+        hook_state.refresh(ledger, app.home, app.settings, app.clock)
 
 
 @retried
@@ -131,7 +156,10 @@ def extend(app: App, name: str, section: str, content: str) -> Written:
             fix="Write it as a memory of its own, under another filename.",
         )
     body = sections.added(document.memory.body, section, normalize("NFC", content))
-    return update_memory(app, store, document.name, Change(content=body, by_person=False))
+    done = update_memory(app, store, document.name, Change(content=body, by_person=False))
+    if done.change_id:
+        _tell(app, done.change_id, "updated", done.memory)
+    return done
 
 
 @retried
@@ -173,7 +201,9 @@ def forget(asked: App, name: str, quote: str = "") -> tuple[str, App]:
         )
     # As `memories.forget`: first what it rests on, so that no death in between brings it back.
     store.note_forgotten(memory.sources, name=memory.name, text=memory.body, reason=FORGOTTEN, now=now)
-    door.write(new_id(), f"drop {document.name}")
+    change_id = new_id()
+    door.write(change_id, f"drop {document.name}")
+    _tell(app, change_id, "withdrawn", memory)
     app.follow(store)
     return document.name, app
 

@@ -12,11 +12,15 @@ from pipeline.core.home import Home
 from pipeline.ledger import recalls
 from pipeline.ledger.recalls import BadLine, Line, SessionTotals, Use
 from pipeline.recall import Budget, Recollections, retrieve
+from pipeline.recall.live.question import own_words, parse_question
 from pipeline.recall.live.rank import BELOW, FLOOR, TOO_FEW, floor_of, setting_of
+from pipeline.safety.late import late
 from pipeline.store import Document
+from pipeline.text.tokens import terms
 from pipeline.worker import recall_log
 
 _NAMED = 3
+_WORD = late(r"\w[\w'’-]*")
 LEAST_NAMED = 0.3
 """A lower floor is not proposed: nearly every prompt would get something."""
 
@@ -63,6 +67,13 @@ def recall(app: App, query: str, *, explain: bool = False, dormant: bool = False
         app, "recall", [(item.store, item.id, item.name, item.path, item.digest) for item in asked]
     )
     return found
+
+
+def passed_over(query: str) -> list[str]:
+    """Return the words of `query` that recall looks for nothing by, as they were typed."""
+    sought = {*parse_question(query).own}
+    words = dict.fromkeys(_WORD.findall(own_words(query)))
+    return [word for word in words if sought.isdisjoint(terms(word))]
 
 
 def needs_in_words(app: App, found: Recollections) -> list[str]:

@@ -162,6 +162,18 @@ def holder(app: App, name: str) -> App:
     )
 
 
+def require_same_folder(app: App, name: str, other: str) -> None:
+    """Raise InputError where `other` is no memory of `app`, which has `name`, and one of another scope."""
+    for scope in all_of(project_scope(app)):
+        if scope.store_path != app.store_path and scope.open_store().scan().by_name(other) is not None:
+            here, there = (SHOWN[scope_of(each)] for each in (app, scope))
+            raise InputError(
+                f"{other} lies in another folder: it is of {there}, {name} of {here}",
+                file=str(scope.store_path),
+                fix="Relations join memories of one folder. Have both in one, by `reverie add` for instance.",
+            )
+
+
 def archive_holder(app: App, name: str) -> App:
     """Return the scope out of whose archive `name` can come back.
 

@@ -124,6 +124,7 @@ def search(
     retired: bool = False,
     dormant: bool = False,
     snippets: bool = True,
+    by_meaning: bool = True,
     problems: list[str] | None = None,
 ) -> list[Hit]:
     """Return up to `limit` memories that hold words of `query`, best first.
@@ -131,8 +132,8 @@ def search(
     After them, and never in their place, come up to `further` more: those that hold words of `phrases`, and
     those tied to the first ones (`search.ties`).
 
-    Where ``[embeddings]`` names a provider, those whose vectors are like the query's count as well; why that
-    could not be is added to `problems`. Without `snippets` nothing is read for them.
+    Where ``[embeddings]`` names a provider, those whose vectors are like the query's count as well, if
+    `by_meaning`; why that could not be is added to `problems`. Without `snippets` nothing is read for them.
 
     A query of stop words and single letters, such as `R` or `WHO`, is looked for as it is written.
     Looked at are the store here, its team's and the user-scope one, and every known store if
@@ -149,7 +150,14 @@ def search(
         shelves = [
             shelf
             for store in stores
-            for shelf in _opened(app, stack, store, query, retired, _likeness(app, store, query, problems))
+            for shelf in _opened(
+                app,
+                stack,
+                store,
+                query,
+                retired,
+                _likeness(app, store, query, problems) if by_meaning else {},
+            )
         ]
         for shelf in shelves:
             shelf.hidden = {} if shelf.folder else hidden_in(str(shelf.store.root), dormant=dormant)

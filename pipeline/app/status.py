@@ -49,6 +49,9 @@ OFFLINE_MEANS = (
     " count as read, and a model that comes later does not read them again."
 )
 
+TRIED_AGAIN = "It is tried again by itself, soon after that is mended; `reverie work` tries it now."
+_GIVEN_UP_MENDS = "Mend the cause, then run `reverie work --retry`."
+
 
 def overview(
     ledger: Ledger, home: Path, settings: Settings, here: Path, *, store: Path, llm: str, now: datetime
@@ -125,6 +128,11 @@ def obstacles(queued: Sequence[Job], down: Outage | None) -> list[dict[str, str]
     return [
         {"state": state, "jobs": _in_words(those), "cause": cause} for (state, cause), those in held.items()
     ]
+
+
+def mends(state: str) -> str:
+    """Return what a person can do about jobs that are held in `state`."""
+    return _GIVEN_UP_MENDS if state == "parked" else TRIED_AGAIN
 
 
 _JOBS = {

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from pipeline.app import traces
 from pipeline.app.application import App
-from pipeline.app.journals import transcripts
 from pipeline.core.errors import InputError
 from pipeline.formats.keisei.coaccess import Pair, coaccess
 from pipeline.formats.keisei.events import Event, Trace
@@ -21,11 +20,8 @@ class Source:
     def __init__(self, folder: Path | None = None, *, newest: int | None = None) -> None:
         self.skipped: list[InputError] = []
         self.secrets = traces.secrets_known(App())
-        if folder is None:
-            files, hidden = traces.everywhere()
-            self.skipped += hidden
-        else:
-            files = sorted(transcripts(folder), key=lambda path: (-_written(path), str(path)))
+        files, hidden = traces.below(folder)
+        self.skipped += hidden
         self.known = len(files)
         self.files: Sequence[Path] = files if newest is None else files[:newest]
 
@@ -44,13 +40,6 @@ class Source:
         except FileNotFoundError:
             # Deleted since it was listed, as the client does with old ones.
             return
-
-
-def _written(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0
 
 
 def similar_sessions(source: Source, session: str, text: str, *, most: int) -> tuple[str, list[Similar]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from pathlib import Path
@@ -21,7 +22,7 @@ from pipeline.ledger import secrets
 from pipeline.record import changing, field
 from pipeline.safety.recognised import Recognised
 from pipeline.safety.structured import Cleaner
-from pipeline.transcript import survey
+from pipeline.transcript import scan, survey
 
 _REDACTED = re.compile(rb"\[redacted:[a-z-]+\]")
 _LEAST_PREFIX = 4
@@ -71,8 +72,53 @@ def everywhere() -> tuple[list[Path], list[UnreadableError]]:
     return [Path(path) for _, path in sorted(found, key=lambda item: (-item[0], item[1]))], hidden
 
 
-def find(text: str) -> Path:
-    """Return the transcript that `text` names: a path, a session's id, or the beginning of one."""
+def transcripts(folder: Path | None = None) -> Iterator[Path]:
+    """Yield every transcript below `folder`, which has one folder for each project; default: the client's.
+
+    A folder that holds transcripts itself counts too. Raises InputError where `folder` is not there.
+    """
+    root = folder or paths.projects_dir()
+    if folder is not None and not folder.is_dir():
+        raise InputError("there is no such folder", file=str(folder), fix="Name one with transcripts.")
+    own = sorted(root.glob("*.jsonl")) if root.is_dir() else []
+    yield from (path for path in own if not path.name.startswith("agent-"))
+    for found in scan(root):
+        # A folder out of reach is `doctor`'s matter: the others are what is asked for.
+        if not isinstance(found, UnreadableError):
+            yield found
+
+
+def below(folder: Path | None) -> tuple[list[Path], list[UnreadableError]]:
+    """Return the transcripts below `folder`, or `everywhere`, the last written first.
+
+    Raises InputError where there is no such folder.
+    """
+    if folder is None:
+        return everywhere()
+    return sorted(transcripts(folder), key=lambda path: (-_written(path), str(path))), []
+
+
+def _written(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        # Gone since it was listed.
+        return 0.0
+
+
+def find(text: str, folder: Path | None = None) -> Path:
+    """Return the transcript that `text` names: a path, a session's id, or the beginning of one.
+
+    An id is looked for below `folder`, where one is given, else everywhere.
+    """
+    if Path(text).expanduser().is_dir():
+        raise InputError(
+            "that is a folder, no session",
+            file=text,
+            fix=f"`reverie traces export --all --dir {shlex.quote(text)}` takes all below it.",
+        )
+    if folder is not None and not Path(text).expanduser().exists():
+        return _begun(text, transcripts(folder))
     try:
         return conversations.transcript(text)
     except UnreadableError:
@@ -83,6 +129,14 @@ def find(text: str) -> Path:
         found = [path for path in everywhere()[0] if path.stem.startswith(text)]
         if not found:
             raise
+    return _begun(text, found)
+
+
+def _begun(text: str, files: Iterable[Path]) -> Path:
+    """Return the one of `files` that belongs to the session whose id begins with `text`."""
+    found = [path for path in files if path.stem.startswith(text)]
+    if not found:
+        raise InputError("there is no such session", file=text, fix="`reverie traces list` names them.")
     if len({path.stem for path in found}) > 1:
         names = ", ".join(path.stem for path in found[:3])
         raise InputError(

@@ -16,6 +16,7 @@ from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import InputError, LockError
 from pipeline.core.home import Home
 from pipeline.ledger import conversation_states, conversations, health
+from pipeline.text.humanize import count
 
 if TYPE_CHECKING:
     from pipeline.formats.watch.watcher import Diagnostics
@@ -34,12 +35,13 @@ def watch(
 ) -> None:
     """Read what changes below `folder`, Claude Code's transcripts where None is given, until `stop` is set.
 
-    `warn` is told if the system can't tell of changes. Raises InputError for no folder, LockError where
-    another watcher runs.
+    `warn` is told how many files that are, and if the system can't tell of changes. Raises InputError for no
+    folder, LockError where another watcher runs.
     """
     from pipeline.formats.watch.changes import changes_below
     from pipeline.formats.watch.queue import Pace
     from pipeline.formats.watch.watcher import Watcher
+    from pipeline.transcript import survey_of
 
     root, home = (folder or paths.projects_dir()).absolute(), Home(app.home)
     held = locks.try_lock(home.watch_lock)
@@ -49,6 +51,11 @@ def watch(
         changes = changes_below(root, stop)
         if changes.why_not:
             warn(f"{changes.why_not} Until then: a look every {every:g} seconds.")
+
+        files = sum(
+            not isinstance(found, InputError) for found in survey_of(root, paths.projects_dir().absolute())
+        )
+        warn(f"watching {count(files, 'file')} in {root}; Ctrl-C ends it")
 
         def note(state: Diagnostics) -> None:
             text = json.dumps(asdict(state), ensure_ascii=False)

@@ -41,6 +41,7 @@ _MOST_LINES = 50
 _MOST_LINE = 1_000
 _NAME_CHARS = 60
 _TRIES = 3
+LOOK_ANEW = "Look at it as it is now, then change that."
 BY_AGENT = "remember"
 """How the reason of a change begins that a model asked for through a tool."""
 _TAKEN_OUT_BY_HAND = "taken out by hand"
@@ -166,13 +167,16 @@ def store_memory(app: App, store: Store, new: NewMemory) -> Written:
 
 
 @retried
-def update_memory(app: App, store: Store, ref: str, change: Change) -> Written:
+def update_memory(app: App, store: Store, ref: str, change: Change, *, seen: str = "") -> Written:
     """Change what `change` names of the memory `ref`, and nothing else of its file.
 
-    Raises InputError for what may not be kept, UsageError for an odd number or a field that its type has not.
+    `seen` is the digest of the file that was shown, where one was: InputError if it is another by now. Raises
+    InputError for what may not be kept, UsageError for an odd number or a field that its type has not.
     """
     app.require_settings()
     document = retired.read(store, ref)
+    if seen not in ("", document.digest):
+        raise InputError("it was changed meanwhile", file=document.path, fix=LOOK_ANEW)
     memory = _changed(app, document.memory, change)
     require_fit(_texts(memory), sure=change.by_person)
     return _revise(app, store, document, memory, by_person=change.by_person, reason=f"update {document.name}")

@@ -10,6 +10,7 @@ import typer
 
 from pipeline.app import journals as use_case
 from pipeline.app.application import App
+from pipeline.app.traces import transcripts
 from pipeline.cli import listings, output
 from pipeline.cli.journal_options import latest
 from pipeline.cli.listings import LimitOption
@@ -51,7 +52,7 @@ def agents(
     if ledger is not None:
         known = [agent for agent in agents_file.read(ledger) if agent.session_id.startswith(session)]
     else:
-        known = list(use_case.sub_agents(App(), use_case.transcripts(folder), session=session))
+        known = list(use_case.sub_agents(App(), transcripts(folder), session=session))
     if target is not None:
         number = agents_file.write(target, known)
         output.talk(f"{count(number, 'agent')} written: {target}")

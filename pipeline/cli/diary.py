@@ -80,6 +80,7 @@ def day(
             _tell_talk(talk, with_project=everywhere)
         for word in ("learned", "changed", "forgotten"):
             _tell_deeds(word, getattr(found, word))
+        _tell_recalled(found.recalled)
 
     output.data(found, tell, as_json=as_json)
 
@@ -98,7 +99,7 @@ def calendar(
     found = days.month(App(store=store, graph=graph), when, everywhere=everywhere)
 
     def tell() -> None:
-        columns = ["day", "conversations", "turns", "episodes", "learned", "changed", "forgotten"]
+        columns = ["day", "conversations", "turns", "episodes", "learned", "changed", "forgotten", "recalled"]
         rows = [[f"{counts.day} {_weekday(counts.day)}", *_numbers(counts)] for counts in found.days]
         if len(rows) > 1:
             rows.append(["all", *_numbers(found.total)])
@@ -111,7 +112,8 @@ def calendar(
 
 def _numbers(counts: days.Counts) -> list[str]:
     numbers = (counts.conversations, counts.turns, counts.episodes)
-    return [str(number or "") for number in (*numbers, counts.learned, counts.changed, counts.forgotten)]
+    became = (counts.learned, counts.changed, counts.forgotten, counts.recalled)
+    return [str(number or "") for number in (*numbers, *became)]
 
 
 def _weekday(day: str) -> str:
@@ -133,6 +135,16 @@ def _tell_deeds(word: str, deeds: Sequence[days.Deed]) -> None:
     for deed in deeds:
         how = "" if deed.word in ("created", "changed") else f" ({deed.word})"
         output.hanging(f"{minute(deed.at)[-5:]}  ", f"{deed.memory}{how}: {deed.description}")
+
+
+def _tell_recalled(memories: Sequence[days.Recalled]) -> None:
+    if memories:
+        output.line()
+        output.line("recalled:")
+    for recalled in memories:
+        output.hanging(
+            f"{minute(recalled.at)[-5:]}  ", f"{recalled.memory} ({count(recalled.times, 'time')})"
+        )
 
 
 def _tell(entry: Episode) -> None:

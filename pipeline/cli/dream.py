@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
 from pipeline.app import dream as dreams
-from pipeline.app import views
+from pipeline.app import history, views
 from pipeline.app.application import App
 from pipeline.cli import output
 from pipeline.cli.options import GraphOption, JsonOption, LlmOption, StoreOption
+from pipeline.cli.page_files import HtmlOption, RedactOption, homes, require_fit, write_page
 from pipeline.cli.progress import progress
 from pipeline.consolidation.commit import report as reports
 from pipeline.consolidation.commit.report import DreamReport, as_markdown
 from pipeline.core.errors import InputError
+from pipeline.core.zone import minute
 
 
 def consolidate(
@@ -81,6 +84,8 @@ def report(
     run: Annotated[
         str, typer.Argument(metavar="RUN", help="The start of its id. Default: the newest dream here.")
     ] = "",
+    html: HtmlOption = None,
+    redact: RedactOption = False,
     graph: GraphOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
@@ -89,6 +94,7 @@ def report(
 
     Every dream that ran has a report, also one that found nothing to do.
     """
+    require_fit(html, redact=redact, as_json=as_json)
     app = App(store=store, graph=graph)
     file = reports.find(app.home, app.store_path, run)
     if file is None:
@@ -97,7 +103,29 @@ def report(
             fix="`reverie status` says when the next one is due.",
         )
     whole = file.with_suffix(".json").read_text("utf-8")
+    if html is not None:
+        _write(app, json.loads(whole), file.read_text("utf-8"), html, redact=redact)
+        return
     output.data(json.loads(whole), lambda: output.line(file.read_text("utf-8").rstrip()), as_json=as_json)
+
+
+def _write(app: App, values: dict[str, Any], markdown: str, html: Path, *, redact: bool) -> None:
+    """Write the report with the diffs of what the dream changed, where these are kept."""
+    from pipeline.safety.sent import sendable
+    from pipeline.web import alone
+
+    known = homes(Path(app.here), app.store_path) if redact else ()
+
+    def clean(text: str) -> str:
+        return sendable(text, known) if redact else text
+
+    run = str(values.get("run_id", ""))
+    kept = any(item.run == run for item in app.open_store().history()) if app.store_path.is_dir() else False
+    files = history.diff(app, run) if kept else []
+    changes = [alone.changed(clean(each.path), clean(history.as_text(each))) for each in files]
+    title = f"Dream of {minute(str(values.get('at', '')))}"
+    page = alone.report_file(title, clean(markdown), changes, f"Written {minute(app.clock.now())}")
+    write_page(html, page, redacted=redact)
 
 
 def _tell(report: DreamReport) -> None:

@@ -9,11 +9,11 @@ import typer
 
 from pipeline.app import conversations as conversations_of
 from pipeline.app.application import App
+from pipeline.app.state_words import to_come as in_words
 from pipeline.cli import listings, output
 from pipeline.cli.listings import AllOption, LimitOption
 from pipeline.cli.options import GraphOption, JsonOption, LlmOption, StoreOption
 from pipeline.cli.progress import progress
-from pipeline.cli.screen import to_come as in_words
 from pipeline.cli.tables import table
 from pipeline.core.errors import UsageError
 from pipeline.core.zone import minute
@@ -60,7 +60,10 @@ def process(
         shown = listings.most(limit, as_json=as_json)
         value = backlog if limit is None else listings.first(backlog, shown)
         to_come = conversations_of.to_come(app)
-        output.data(value, lambda: _tell_estimate(backlog, shown, to_come), as_json=as_json)
+        output.data(
+            value, lambda: _tell_estimate(backlog, shown, to_come, by_rules=app.offline), as_json=as_json
+        )
+        _tell_elsewhere(app, backlog, everything=everything)
         return
     dollars = sum(row["dollars"] for row in backlog)
     calls = count(sum(row["calls"] for row in backlog), "call")
@@ -163,7 +166,17 @@ def _tell(outcomes: list[Outcome], store_path: Path | None) -> None:
         output.talk(f"store: {store_path}")
 
 
-def _tell_estimate(backlog: list[dict[str, Any]], most: int | None, waiting: dict[str, int]) -> None:
+def _tell_elsewhere(app: App, backlog: list[dict[str, Any]], *, everything: bool) -> None:
+    """Say how many conversations of other projects could be read, where none of this one can."""
+    number = 0 if backlog or everything else conversations_of.ready_elsewhere(app)
+    if number:
+        wait = "waits" if number == 1 else "wait"
+        output.talk(f"{count(number, 'conversation')} of other projects {wait}: --all takes them in.")
+
+
+def _tell_estimate(
+    backlog: list[dict[str, Any]], most: int | None, waiting: dict[str, int], *, by_rules: bool
+) -> None:
     columns = ["conversation", "from", "messages", "calls", "tokens", "dollars", "file"]
     shown = [{**row, "from": minute(row["from"])} for row in listings.first(backlog, most)]
     more = waiting["turns"] or waiting["events"]
@@ -176,4 +189,8 @@ def _tell_estimate(backlog: list[dict[str, Any]], most: int | None, waiting: dic
         output.line(f"{count(waiting['events'], 'new event')} not looked at yet: `reverie work` does it now")
     calls = count(sum(row["calls"] for row in backlog), "call")
     dollars = sum(row["dollars"] for row in backlog)
-    output.line(f"about {calls}, ${dollars:.2f} (estimated from characters)")
+    if by_rules:
+        output.line(f"about {calls}, ${dollars:.2f}: no model is set, so it goes by rules")
+        output.talk("What a model would cost is told with `--llm anthropic` or `--llm claude-cli`.")
+    else:
+        output.line(f"about {calls}, ${dollars:.2f} (estimated from characters)")

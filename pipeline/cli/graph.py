@@ -14,7 +14,7 @@ from pipeline.cli import output
 from pipeline.cli.listings import SHOWN_OF_ID, AllOption, LimitOption, first, most, tell_rest
 from pipeline.cli.options import GraphOption, JsonOption, NameArgument, StoreOption, UserOption, memory_names
 from pipeline.cli.tables import table
-from pipeline.core.errors import UsageError
+from pipeline.core.errors import UnknownMemoryError, UsageError
 from pipeline.domain.operations import RELATIONS
 from pipeline.hooklib.plain import clipped
 
@@ -47,16 +47,20 @@ def relate(
     There is one edge for two memories and a type: said again, it is changed.
     """
     app = scopes.holder(App(store=store, user=user, graph=graph), name)
-    made = relations.relate(
-        app,
-        app.open_store(),
-        name,
-        other,
-        kind,
-        strength=strength,
-        context=context,
-        description=description,
-    )
+    try:
+        made = relations.relate(
+            app,
+            app.open_store(),
+            name,
+            other,
+            kind,
+            strength=strength,
+            context=context,
+            description=description,
+        )
+    except UnknownMemoryError:
+        scopes.require_same_folder(app, name, other)
+        raise
     word = "related" if made.new else "changed"
     output.data(made, lambda: output.line(f"{word:<10} {_in_words(made)} ({made.path})"), as_json=as_json)
 

@@ -25,6 +25,10 @@ JournalsOption = Annotated[
 PlotOption = Annotated[
     Path | None, typer.Option("--plot", metavar="FILE", help="Draw it, as PNG (extra `plots`).")
 ]
+TranscriptsOption = Annotated[
+    Path | None,
+    typer.Option("--dir", metavar="DIR", help="The transcripts below this folder; default: all of yours."),
+]
 _MOST_NAMED = 5
 _Kept = TypeVar("_Kept")
 

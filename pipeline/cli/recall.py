@@ -35,7 +35,7 @@ def recall(
     """Show what recall would put before a prompt."""
     app = App(store=store, graph=graph)
     found = recollect.recall(app, " ".join(query), explain=explain, dormant=dormant)
-    output.data(_plain(found), lambda: _tell(found, explain=explain), as_json=as_json)
+    output.data(_plain(found), lambda: _tell(found, " ".join(query) if explain else ""), as_json=as_json)
     if explain and found.considered and not as_json:
         for sentence in recollect.needs_in_words(app, found):
             output.talk(sentence)
@@ -96,18 +96,26 @@ def _plain(found: Recollections) -> dict[str, Any]:
     }
 
 
-def _tell(found: Recollections, *, explain: bool) -> None:
-    if explain:
+def _tell(found: Recollections, explained: str) -> None:
+    """Print what was found; where a query is to be `explained`, why it was or was not."""
+    if explained:
         for item in found.considered:
             _explain(item)
         if not found.considered:
-            output.line("no memory has a word of it")
+            output.line(_nothing(explained))
     elif found.text:
         output.verbatim(found.text.rstrip("\n"))
     if not found.items:
         output.talk("recall would say nothing")
     else:
         output.talk(f"{_number(len(found.items), 'memory', 'memories')}, {_size(found.chars, found.tokens)}")
+
+
+def _nothing(query: str) -> str:
+    """Return that no memory has a word of `query` that counts, and which of its words don't."""
+    passed = recollect.passed_over(query)
+    why = f" (passed over, as they stand in anything: {', '.join(passed)})" if passed else ""
+    return f"no memory has a telling word of it{why}"
 
 
 def _explain(item: Considered) -> None:

@@ -7,9 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.app.application import App
+from pipeline.app.state_words import (
+    dream_words,
+    hook_words,
+    kept_words,
+    queue_words,
+    read_words,
+    to_adopt,
+    to_come,
+    troubles,
+)
 from pipeline.cli import cells, output
 from pipeline.core.zone import local
-from pipeline.text.humanize import ago, bar, count, day_and_time, room
+from pipeline.text.humanize import bar, count, day_and_time
 
 _LABEL = 10
 _TROUBLE = 3
@@ -37,7 +47,7 @@ def screen(value: dict[str, Any], columns: int, lines: int) -> list[str]:
     ]
     head += _spend(value["spend"])
     head += _dream(value, now, columns)
-    trouble = [line for text in _trouble(value) for line in _wrapped("!", text, columns)]
+    trouble = [line for text in troubles(value) for line in _wrapped("!", text, columns)]
     if lines:
         trouble = trouble[: max(_TROUBLE, lines - len(head) - 6)]
     room = (
@@ -77,67 +87,17 @@ def _head(value: dict[str, Any], now: datetime, columns: int) -> list[str]:
 
 
 def _work(value: dict[str, Any], now: datetime, columns: int) -> list[str]:
-    jobs = value["jobs"]
-    waiting = [job for job in jobs if job["state"] == "waiting"]
-    parts = [count(value["spool"]["waiting"], "new event") if value["spool"]["waiting"] else ""]
-    parts.append(f"{count(len(waiting), 'job')} waiting" if waiting else "")
-    if waiting:
-        due = min(_due(job, value) for job in waiting)
-        parts.append(f"next {ago(due, now)}" if due > now.timestamp() else "due now")
-    running = [job for job in jobs if job["state"] == "leased"]
-    parts.append(f"{count(len(running), 'job')} at work" if running else "")
-    parked = [job for job in jobs if job["state"] == "parked"]
-    parts.append(f"{len(parked)} given up" if parked else "")
-    queue = ", ".join(part for part in parts if part) or "empty"
     inbox = f"{value['inbox']} for you: `reverie inbox`" if value["inbox"] else "nothing for you"
-    event = value["last_event"]
-    hooks = f"{event['hook']} {ago(event['at'], now)}" if event else "no event has come yet"
-    files, talks = value["files"], value["conversations"]
-    read = f"{count(files['files'], 'transcript')}, {count(files['spoken'], 'utterance')}"
-    odd = [f"{files['gone']} gone" if files["gone"] else ""]
-    odd.append(count(files["bad_lines"], "bad line") if files["bad_lines"] else "")
-    known = ", ".join(f"{number} {name}" for name, number in talks.items())
     found = {
-        "queue": queue,
+        "queue": queue_words(value, now),
         "inbox": inbox,
-        **({"adopt": _to_adopt(value["to_adopt"])} if value["to_adopt"] else {}),
-        "last hook": hooks,
-        "read": ", ".join([read, *filter(None, odd)]) + (f"; conversations: {known}" if known else ""),
+        **({"adopt": to_adopt(value["to_adopt"])} if value["to_adopt"] else {}),
+        "last hook": hook_words(value, now),
+        "read": read_words(value),
         **({"to come": to_come(value["to_come"])} if value["to_come"]["turns"] else {}),
-        "dialogue": _kept(value["dialogue"]),
+        "dialogue": kept_words(value["dialogue"]),
     }
     return [line for name, text in found.items() for line in _wrapped(name, text, columns)]
-
-
-def _to_adopt(waiting: dict[str, int]) -> str:
-    """Return how many files wait for a yes; `waiting` counts them by who wrote them."""
-    from pipeline.domain.authorship import UNKNOWN
-
-    number, unknown = sum(waiting.values()), waiting.get(UNKNOWN, 0)
-    wait = f"{'waits' if number == 1 else 'wait'} for `reverie adopt`"
-    if unknown == number:
-        return f"{count(number, 'file')} that nobody knows the writer of {wait}"
-    some = f", of {unknown} of them nobody knows the writer" if unknown else ""
-    return f"{count(number, 'file')} with words that are not Claude's alone {wait}{some}"
-
-
-def _due(job: dict[str, Any], value: dict[str, Any]) -> float:
-    """Return when a waiting job is due: one that asks a model, when one may be asked again."""
-    down = value["provider"]["down"]
-    return max(float(job["run_after"]), down["ends_at"] if down and job["kind"] != "reindex" else 0.0)
-
-
-def to_come(waiting: dict[str, int]) -> str:
-    """Return how much of what was said no model has read yet, and when it is read."""
-    where = f"{count(waiting['turns'], 'turn')} of {count(waiting['sessions'], 'session')}"
-    return f"{where} not read yet; a session is read whole {waiting['minutes']} minutes after its last word"
-
-
-def _kept(dialogue: dict[str, Any]) -> str:
-    """Return how much of what was said is held, and for how long."""
-    days = dialogue["keep_days"]
-    kept = "kept for ever" if days is None else f"kept {count(days, 'day')} after a session's last word"
-    return f"{room(dialogue['bytes'])} in the ledger, {kept}"
 
 
 def _unread(unread: dict[str, int], columns: int) -> list[str]:
@@ -157,57 +117,11 @@ def _spend(spend: dict[str, Any]) -> list[str]:
 
 
 def _dream(value: dict[str, Any], now: datetime, columns: int) -> list[str]:
-    dream = value["dream"]
-    job = next((job for job in value["jobs"] if (job["kind"], job["key"]) == ("dream", value["store"])), None)
-    not_before = dream["not_before"] if (dream["not_before"] or 0) > now.timestamp() else None
-    last = "none yet" if dream["last_success"] is None else f"last {ago(dream['last_success'], now)}"
-    if not dream["enabled"]:
-        when = "switched off"
-    elif value["config"]:
-        when = "held, see below"
-    elif job is not None:
-        when = _queued(job, value, now)
-    elif dream["asked_at"] is None and not_before is not None:
-        when = "the next one is looked for after a session"
-    elif dream["asked_at"] is None:
-        when = "looked at after the next session"
-    elif not dream["waits"]:
-        when = "all gates open: it comes after the next session"
-    else:
-        closed = [gate["name"] for gate in dream["gates"] if not gate["open"]]
-        when = f"held by {' and '.join(closed)}: {dream['waits']}"
-    found = ["", *_wrapped("dream", f"{last}; {when}", columns)]
-    if not_before is not None:
+    not_before = value["dream"]["not_before"]
+    found = ["", *_wrapped("dream", dream_words(value, now), columns)]
+    if (not_before or 0) > now.timestamp():
         found += _wrapped("", f"not before {day_and_time(not_before, now)}", columns)
     return found
-
-
-def _queued(job: dict[str, Any], value: dict[str, Any], now: datetime) -> str:
-    """Return how a dream that is in the queue stands."""
-    if job["state"] == "leased":
-        return "at work now"
-    if job["last_error"] or value["provider"]["down"]:
-        return "held, see below"
-    return (
-        "it comes next" if job["run_after"] <= now.timestamp() else f"it comes {ago(job['run_after'], now)}"
-    )
-
-
-def _trouble(value: dict[str, Any]) -> list[str]:
-    alone = value["left_alone"]
-    found = [f"sessions in this folder are neither read nor recalled into: {alone}" if alone else ""]
-    # What the provider would do says nothing while it may not be asked.
-    found.append(value["config"] or value["provider"]["means"])
-    found.append(value["left_behind"])
-    found += value["left_out"]
-    found.append(f"ledger: {value['ledger']}" if value["ledger"] else "")
-    found.append(f"model calls wait: {value['spend']['held']}" if value["spend"]["held"] else "")
-    found += [f"{held['jobs']}: {held['cause']}" for held in value["obstacles"]]
-    spool = value["spool"]
-    found.append(f"last hook trouble: {spool['hook_log']}" if spool["hook_log"] else "")
-    found += [f"left for later {event}: {reason}" for event, reason in spool["left"]]
-    found += [f"quarantined {event}: {reason}" for event, reason in spool["quarantined"]]
-    return [text for text in found if text]
 
 
 def _runs(value: dict[str, Any], now: datetime) -> list[str]:

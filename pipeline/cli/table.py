@@ -52,6 +52,9 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
             "Show how the reading of transcripts is: files, entries, conversations, the watcher.",
         ),
         "audit": Entry("diagnostics", "audit", "Check any folder of memories; nothing is written."),
+        "bundle": Entry("bundles", "bundle", "Write what a run was judged by into one redacted archive."),
+        "replay": Entry("bundles", "replay", "Run a bundle again without a model, and say what differs."),
+        "rerun": Entry("bundles", "rerun", "Ask another model about a run's dialogue; nothing is written."),
     },
     "Memories": {
         "list": Entry("live", "list_memories", "List memories: here, the team's, and for all projects."),
@@ -85,6 +88,7 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
         "relate": Entry("graph", "relate", "Relate two memories, or change how they are related."),
         "related": Entry("graph", "related", "List the memories that one is related to."),
         "edges": Entry("graph", "edges", "List, show, remove or propose edges between memories."),
+        "graph": Entry("drawing", "drawing", "Show how memories hang together, or write it as one page."),
         "decay": Entry("graph", "decay", "Compute what memories are worth by now, and which sleep."),
         "embed": Entry("search", "embed", "Make the vectors that [embeddings] asks for."),
         "graphs": Entry("graphs", "graphs", "List memory folders by name, and name more of them."),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import PurePath
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from pipeline.cli import output
 from pipeline.cli.groups import HELP_OPTIONS
@@ -62,12 +64,34 @@ def stop_task(
     output.line(str(line["duration_s"]))
 
 
-@task.command("wrap", context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})
+class Wrapping(TyperCommand):
+    """`wrap`, where NAME may be left out before ``--``: the task is called as the program then."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the program's name where none is given, and parse as ever."""
+        at = args.index("--") if "--" in args else len(args)
+        step = 0
+        while step < at and args[step].startswith("-"):
+            # Each option of `wrap` has a value.
+            step += 1 if "=" in args[step] else 2
+        if step == at < len(args) - 1:
+            args = [*args[:at], PurePath(args[at + 1]).name, *args[at:]]
+        return super().parse_args(ctx, args)
+
+
+@task.command(
+    "wrap",
+    cls=Wrapping,
+    context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True},
+)
 def wrap_task(
-    name: TaskName,
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="What the task is called; default: as the program.")
+    ] = "",
     command: Annotated[
-        list[str], typer.Argument(metavar="COMMAND...", help="Behind `--`, the command and its arguments.")
-    ],
+        list[str] | None,
+        typer.Argument(metavar="COMMAND...", help="Behind `--`, the command and its arguments."),
+    ] = None,
     metric: MetricOption = None,
     source: SourceOption = "",
     folder: JournalsOption = None,
@@ -77,7 +101,8 @@ def wrap_task(
     Its input, output, exit code and signals are passed through, and nothing else is printed. If the journal
     can't be written, the command runs all the same.
     """
-    if command[0] == "--":
+    command = [*(command or ())]
+    if command[:1] == ["--"]:
         command = command[1:]
     if not command:
         raise UsageError("no command to run", fix="`reverie task wrap build -- make`, say.")

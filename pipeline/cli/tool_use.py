@@ -11,7 +11,7 @@ import typer
 
 from pipeline.app import tool_use as use_case
 from pipeline.cli import listings, output
-from pipeline.cli.journal_options import PlotOption
+from pipeline.cli.journal_options import PlotOption, TranscriptsOption
 from pipeline.cli.listings import AllOption, LimitOption
 from pipeline.cli.options import JsonOption
 from pipeline.cli.progress import progress
@@ -27,10 +27,6 @@ from pipeline.formats.keisei.sequences import RepeatedSequence, repeated_sequenc
 from pipeline.formats.keisei.similar import COMMAND, FILE, Similar
 from pipeline.text.humanize import count
 
-DirOption = Annotated[
-    Path | None,
-    typer.Option("--dir", metavar="DIR", help="The transcripts below this folder; default: all of yours."),
-]
 NewestOption = Annotated[
     int | None, typer.Option("--newest", metavar="N", min=1, help="Only the N transcripts written last.")
 ]
@@ -51,7 +47,7 @@ def patterns(
     session: Annotated[str, typer.Option("--session", metavar="ID", help="Only of this session.")] = "",
     times: Annotated[int, typer.Option("--times", metavar="N", min=2, help="At least so many times.")] = 2,
     failed: Annotated[bool, typer.Option("--failed", help="Count steps that failed, too.")] = False,
-    folder: DirOption = None,
+    folder: TranscriptsOption = None,
     newest: NewestOption = None,
     limit: LimitOption = None,
     plot: PlotOption = None,
@@ -142,7 +138,7 @@ def similar(
     ] = "",
     text: Annotated[str, typer.Option("--text", metavar="WORDS", help="Like these words instead.")] = "",
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="At most so many.")] = 5,
-    folder: DirOption = None,
+    folder: TranscriptsOption = None,
     newest: NewestOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -184,7 +180,7 @@ def coaccess(
     ] = "",
     times: Annotated[int, typer.Option("--times", metavar="N", min=1, help="At least so many times.")] = 2,
     session: Annotated[str, typer.Option("--session", metavar="ID", help="Only of this session.")] = "",
-    folder: DirOption = None,
+    folder: TranscriptsOption = None,
     newest: NewestOption = None,
     limit: LimitOption = None,
     plot: PlotOption = None,
@@ -222,7 +218,7 @@ def _pair_row(pair: Pair) -> Sequence[object]:
 def errors(
     tools: Annotated[bool, typer.Option("--by-tool", help="By tool, over all sessions.")] = False,
     session: Annotated[str, typer.Option("--session", metavar="ID", help="Only of this session.")] = "",
-    folder: DirOption = None,
+    folder: TranscriptsOption = None,
     newest: NewestOption = None,
     limit: LimitOption = None,
     everything: AllOption = False,

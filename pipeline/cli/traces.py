@@ -15,6 +15,7 @@ from pipeline.app.application import App
 from pipeline.app.traces import Exported, Redaction
 from pipeline.cli import listings, output
 from pipeline.cli.groups import HELP_OPTIONS
+from pipeline.cli.journal_options import TranscriptsOption
 from pipeline.cli.listings import SHOWN_OF_ID, AllOption
 from pipeline.cli.options import JsonOption
 from pipeline.cli.progress import progress
@@ -55,6 +56,7 @@ def traces_alone(context: typer.Context) -> None:
 
 @traces.command("list")
 def list_traces(
+    folder: TranscriptsOption = None,
     limit: LimitOption = None,
     everything: AllOption = False,
     as_json: JsonOption = False,
@@ -64,7 +66,7 @@ def list_traces(
     How long, how many calls of which tools, how many failed, and in which folder.
     """
     shown = listings.most(_USUAL if limit is None and not everything else limit, everything=everything)
-    files, hidden = use_case.everywhere()
+    files, hidden = use_case.below(folder)
     rows: list[Overview] = []
     with progress("reading") as tell:
         for found in use_case.listed(islice(files, shown)):
@@ -110,6 +112,7 @@ def _brief(tool: str) -> str:
 def show_trace(
     session: SessionArgument,
     errors: Annotated[bool, typer.Option("--errors", help="Only calls that failed.")] = False,
+    folder: TranscriptsOption = None,
     limit: listings.LimitOption = None,
     everything: AllOption = False,
     as_json: JsonOption = False,
@@ -118,7 +121,7 @@ def show_trace(
 
     Secrets are taken out of all that is shown.
     """
-    path = use_case.find(session)
+    path = use_case.find(session, folder)
     with progress("reading"):
         found, problems = use_case.shown(path, use_case.secrets_known(App()))
     rows = [call for call in found if call.outcome == "error"] if errors else found
@@ -148,6 +151,7 @@ def export_traces(
         typer.Argument(metavar="SESSION...", help="Ids of sessions, beginnings of ids, or files."),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Every session there is.")] = False,
+    folder: TranscriptsOption = None,
     annotated: Annotated[
         bool, typer.Option("--annotated", help="A line for each event, beginning with its event_class.")
     ] = False,
@@ -167,7 +171,11 @@ def export_traces(
     Secrets are taken out; transcripts themselves are only read. Lines that hold no record are named.
     """
     _check(sessions, everything=everything, annotated=annotated, strict=strict, to=to, as_json=as_json)
-    files = use_case.everywhere()[0] if everything else [use_case.find(text) for text in sessions or ()]
+    files = (
+        use_case.below(folder)[0] if everything else [use_case.find(text, folder) for text in sessions or ()]
+    )
+    if not files:
+        output.talk("no session has been written yet: nothing was exported")
     redaction, out = Redaction(), _Batches()
     made = use_case.export(
         files,

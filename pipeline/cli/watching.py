@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+from collections import Counter
 from pathlib import Path
 from threading import Event
 from types import FrameType
@@ -51,7 +52,11 @@ def watch(
     app = App()
     app.require_settings()
 
+    read: Counter[str] = Counter()
+
     def tell(done: Ingested | InputError) -> None:
+        if not isinstance(done, InputError):
+            read[done.key] += done.new_rows
         if isinstance(done, InputError):
             output.talk(f"skipped: {done}")
         elif as_json:
@@ -61,6 +66,7 @@ def watch(
             output.line(f"{done.key}: {note or count(done.new_rows, 'new row')}")
 
     watching.watch(app, folder=folder, every=every, settle=settle, stop=stop, tell=tell, warn=output.talk)
+    output.talk(f"read {count(read.total(), 'new row')} of {count(len(read), 'file')}")
 
 
 def _pass(done: Ingested) -> dict[str, Any]:

@@ -117,7 +117,7 @@ def add(
     memory = memories.add(app, statement, kind=kind, name=name, why=why, force=force, **given)
     output.data(
         memory,
-        lambda: output.line(f"created    {memory.name} ({memory.path}){for_all(app)}"),
+        lambda: output.line(f"created    {memory.name} ({memory.type}, {memory.path}){for_all(app)}"),
         as_json=as_json,
     )
     output.talk(app.index_trouble())

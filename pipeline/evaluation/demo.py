@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -99,13 +100,19 @@ def fire(name: str, event: dict[str, object], env: dict[str, str]) -> None:
 
 
 def reverie(arguments: list[str], staged: Staged) -> str:
-    """Return what ``reverie ARGUMENTS`` prints inside the staged home."""
+    """Return what ``reverie ARGUMENTS`` prints inside the staged home; ReverieError where it fails."""
     done = subprocess.run(
         [sys.executable, "-m", "pipeline.cli.main", *arguments],
         env=staged.env,
         capture_output=True,
         check=False,
     )
+    if done.returncode:
+        why = done.stderr.decode("utf-8", "replace").strip().removeprefix("error: ")
+        raise ReverieError(
+            f"`reverie {shlex.join(arguments)}` ended with {done.returncode}: {why or 'it said nothing'}",
+            fix="Mend the cause named.",
+        )
     return done.stdout.decode("utf-8", "replace")
 
 

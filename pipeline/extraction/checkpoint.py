@@ -81,7 +81,7 @@ def pack(answer: Answer, span: Span) -> dict[str, Any]:
         "reply": reply.model_dump(),
         "lines": {number: asdict(line) for number, line in rendering.lines.items() if number in near},
         "first_new": rendering.first_new,
-        "shown": {name: _kept(memory) for name, memory in answer.shown.items() if name in named},
+        "shown": {name: kept_memory(memory) for name, memory in answer.shown.items() if name in named},
         "provisional": sorted(answer.provisional),
         "by_rules": answer.by_rules,
         "conversation": span.conversation,
@@ -116,7 +116,7 @@ def unpack(run: runs.Run, schema: type[Extraction], words: str) -> tuple[Answer,
     answer = Answer(
         schema.model_validate(packed["reply"]),
         Rendering("", "", lines, packed["first_new"], words),
-        {name: _memory(values) for name, values in packed.get("shown", {}).items()},
+        {name: memory_of(values) for name, values in packed.get("shown", {}).items()},
         frozenset(packed["provisional"]),
         packed.get("by_rules", run.provider == "offline"),
     )
@@ -127,11 +127,13 @@ def _frozen(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _kept(memory: Memory) -> dict[str, Any]:
+def kept_memory(memory: Memory) -> dict[str, Any]:
+    """Return what of a memory that was shown is kept with the reply."""
     keys = ("name", "title", "description", "type", "body", "origin")
     sources = [source.as_values() for source in memory.sources]
     return {**{key: getattr(memory, key) for key in keys}, "sources": sources}
 
 
-def _memory(values: Mapping[str, Any]) -> Memory:
+def memory_of(values: Mapping[str, Any]) -> Memory:
+    """Return what `kept_memory` gave, read back."""
     return Memory(**{**values, "sources": tuple(map(Evidence.of, values["sources"]))})

@@ -10,7 +10,7 @@ asked for a while (`pipeline.ledger.outages`).
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pipeline.core.clock import LONGEST_WAIT, Clock, at_most_now, iso, wait_left
 from pipeline.core.errors import LedgerError, ModelError, PausedError, SpendError
@@ -205,9 +205,26 @@ def answered_since(ledger: Ledger, provider: str, call_id: int) -> bool:
 def list_calls(ledger: Ledger, limit: int = 50) -> list[Call]:
     """Return the latest calls, newest first."""
     rows = ledger.rows(f"SELECT {_COLUMNS} FROM model_calls ORDER BY id DESC LIMIT ?", (limit,))
-    return [
-        Call(**{**dict(row), "estimated": bool(row["estimated"]), "sent": bool(row["sent"])}) for row in rows
-    ]
+    return [_call(row) for row in rows]
+
+
+def made_between(ledger: Ledger, start: Moment, end: Moment) -> list[Call]:
+    """Return the calls begun from `start` to `end`, oldest first."""
+    rows = ledger.rows(
+        f"SELECT {_COLUMNS} FROM model_calls WHERE started_at BETWEEN ? AND ? ORDER BY id",
+        (seconds(start), seconds(end)),
+    )
+    return [_call(row) for row in rows]
+
+
+def booked_as(ledger: Ledger, run_id: str) -> list[Call]:
+    """Return the calls that a meter booked for `run_id`, oldest first."""
+    rows = ledger.rows(f"SELECT {_COLUMNS} FROM model_calls WHERE run_id = ? ORDER BY id", (run_id,))
+    return [_call(row) for row in rows]
+
+
+def _call(row: Any) -> Call:
+    return Call(**{**dict(row), "estimated": bool(row["estimated"]), "sent": bool(row["sent"])})
 
 
 def last_outcome(ledger: Ledger, provider: str) -> str:

@@ -127,9 +127,14 @@ def store_of(ledger: Ledger, key: str) -> str:
 
 
 def latest_of(ledger: Ledger, store: str, *, limit: int) -> list[tuple[str, str, int]]:
-    """Return key, path and size (bytes) of the transcripts read for `store` that are there, latest first."""
+    """Return key, path and size (bytes) of the transcripts read for `store` that are there, latest first.
+
+    Those are left out of which any of the person's words were deleted in the ledger.
+    """
     rows = ledger.rows(
-        "SELECT file_path, path, file_size FROM memory_file_states WHERE store = ? AND gone_at IS NULL"
+        "SELECT file_path, path, file_size FROM memory_file_states f WHERE store = ? AND gone_at IS NULL"
+        " AND NOT EXISTS (SELECT 1 FROM memory_transcript_entries"
+        " WHERE file_id = f.id AND speaker = 'person' AND content = '')"
         " ORDER BY last_modified DESC, file_path LIMIT ?",
         (store, limit),
     )

@@ -93,6 +93,23 @@ class Logged:
 
 
 @record
+class Given:
+    """How often one memory was put into contexts of one folder in a quarter of an hour, or asked for.
+
+    `at` is the last time, in epoch seconds; `use` is "" where it was put into a context. `store` is the
+    memory's own, `session_store` that of the session's project.
+    """
+
+    memory: str
+    name: str
+    store: str
+    session_store: str
+    use: str
+    at: float
+    times: int
+
+
+@record
 class SessionTotals:
     """What one session was given in all; times are epoch seconds."""
 
@@ -257,6 +274,22 @@ def sessions(ledger: Ledger, *, limit: int = 20) -> list[SessionTotals]:
     """Return the totals of the sessions that were given something, the latest first."""
     rows = ledger.rows(f"{_TOTALS} GROUP BY session ORDER BY last DESC, session LIMIT ?", (limit,))
     return [SessionTotals(*row) for row in rows]
+
+
+def given(ledger: Ledger, begin: Moment, end: Moment) -> list[Given]:
+    """Return which memories came to mind from `begin` on and before `end`, as far as their names are known.
+
+    There is a row for each quarter of an hour, so that a day of any zone can be summed.
+    """
+    rows = ledger.rows(
+        "SELECT g.memory, g.name, g.store, coalesce(l.store, '') AS session_store,"
+        " iif(g.place IS NULL, g.hook, '') AS use, max(g.at) AS at, count(*) AS times"
+        " FROM recall_log g LEFT JOIN recall_lines l ON l.session = g.session AND l.place = g.place"
+        " WHERE g.at >= ? AND g.at < ? AND g.name <> ''"
+        " GROUP BY 1, 2, 3, 4, 5, CAST(g.at / 900 AS INTEGER) ORDER BY at, g.name",
+        (seconds(begin), seconds(end)),
+    )
+    return [Given(*row) for row in rows]
 
 
 def matching(ledger: Ledger, start: str) -> list[str]:

@@ -156,6 +156,15 @@ def run(ledger: Ledger, run_id: str) -> Run | None:
     return None if row is None else Run(*row)
 
 
+def beginning_with(ledger: Ledger, text: str) -> list[Run]:
+    """Return the runs whose id begins with `text`, oldest first."""
+    rows = ledger.rows(
+        f"SELECT {_COLUMNS} FROM runs WHERE substr(id, 1, length(?)) = ? ORDER BY started_at, id",
+        (text, text),
+    )
+    return [Run(*row) for row in rows]
+
+
 def of_memory(ledger: Ledger, memory_id: str) -> list[str]:
     """Return the ids of the extractions that created, changed or met the memory, oldest first."""
     rows = ledger.rows(
@@ -215,6 +224,11 @@ def drop_replies(ledger: Ledger, key: str, *, pending: bool) -> None:
             "UPDATE runs SET reply_json = '{}', outcome = 'failed:deleted' WHERE key = ? AND outcome IS NULL",
             (key,),
         )
+
+
+def drop_reply(ledger: Ledger, run_id: str) -> None:
+    """Drop what an ended run was answered, which nothing needs again; that it was answered stays known."""
+    ledger.execute("UPDATE runs SET reply_json = '{}' WHERE id = ? AND outcome IS NOT NULL", (run_id,))
 
 
 def stretches_done(ledger: Ledger) -> dict[str, list[tuple[int, int]]]:

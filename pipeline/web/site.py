@@ -17,14 +17,16 @@ from starlette.routing import Route
 from pipeline.core.errors import InputError, ReverieError, UsageError, cause
 from pipeline.web.pages import PAGES
 from pipeline.web.rendering import STATIC, render
-from pipeline.web.visit import MOST_FORM, PageFunction, Setting, Visit
+from pipeline.web.visit import MOST_FORM, SECTIONS, PageFunction, Setting, Visit
 
 LOG = logging.getLogger("reverie.web")
 _FILES = {
     "style.css": "text/css",
     "page.js": "text/javascript",
     "graph.js": "text/javascript",
+    "search.js": "text/javascript",
     "inbox.js": "text/javascript",
+    "live.js": "text/javascript",
     "icon.svg": "image/svg+xml",
 }
 """The files a page may ask for, and no others: no path comes from an address."""
@@ -35,10 +37,10 @@ def site(setting: Setting) -> Starlette:
     routes = [Route("/static/{name}", _static, methods=["GET"])]
     for path, page, methods in PAGES:
         routes.append(Route(f"/{path}", _endpoint(page, setting), methods=list(methods)))
-    return Starlette(
-        routes=routes,
-        exception_handlers={HTTPException: _no_such_page},
-    )
+    made = Starlette(routes=routes, exception_handlers={HTTPException: _no_such_page})
+    addresses = {path for path, _, _ in PAGES}
+    made.state.sections = [section for section in SECTIONS if section[2] in addresses]
+    return made
 
 
 def _endpoint(page: PageFunction, setting: Setting) -> Any:

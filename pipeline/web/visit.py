@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -144,6 +144,15 @@ class Visit:
         )
         return f"{self.request.scope['root_path']}/{path}{'?' if asked else ''}{asked}"
 
+    def memory(self, ref: str, scope: str = "", **query: Any) -> str:
+        """Return the address of the memory that `ref` means in `scope`, whatever letters its name has."""
+        return self.url(self.memory_path(ref), scope=scope, **query)
+
+    @staticmethod
+    def memory_path(ref: str) -> str:
+        """Return what leads to a memory below the page's own address."""
+        return f"memory/{quote(ref, safe='')}"
+
     def page(self, template: str, section: str, title: str, *, status: int = 200, **values: Any) -> Response:
         """Return the page `template` with `values`, in the frame that all pages share."""
         text = render(
@@ -152,7 +161,7 @@ class Visit:
             url=self.url,
             section=section,
             title=title,
-            sections=SECTIONS,
+            sections=self.request.app.state.sections,
             done=self.asked("done"),
             proof=self.setting.proof,
             **values,

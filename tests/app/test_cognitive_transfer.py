@@ -241,3 +241,55 @@ def test_what_is_no_store_is_refused(bench: Bench, app: App, tmp_path: Path, fol
     place = bench.store.path if folder == "store" else tmp_path / folder
     with pytest.raises(InputError):
         import_from(app, place)
+
+
+def test_an_archive_that_was_exported_is_taken_in(bench: Bench, app: App, tmp_path: Path) -> None:
+    mixed_store(tmp_path / "a", 5)
+    done = export(App(store=tmp_path / "a"), tmp_path / "x.zip")
+    there = App(store=tmp_path / "b")
+    assert import_from(there, tmp_path / "x.zip").number("new") == done.memories + done.edges + done.episodes
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "words"),
+    [
+        ("../out.md", 0o100600, "leads elsewhere"),
+        ("/out.md", 0o100600, "leads elsewhere"),
+        ("graph\\..\\out.md", 0o100600, "leads elsewhere"),
+        ("graph/link.md", 0o120777, "a link"),
+        ("readme.txt", 0o100600, "no part of a cognitive store"),
+    ],
+)
+def test_an_archive_leads_nowhere_else(app: App, tmp_path: Path, name: str, mode: int, words: str) -> None:
+    file = tmp_path / "odd.zip"
+    with zipfile.ZipFile(file, "w") as archive:
+        entry = zipfile.ZipInfo(name)
+        entry.external_attr = mode << 16
+        archive.writestr(entry, "/etc/hosts")
+    there = App(store=tmp_path / "b")
+    if mode == 0o100600 and name == "readme.txt":
+        assert [item.why for item in import_from(there, file).left] == [words]
+        return
+    with pytest.raises(InputError, match=words) as refused:
+        import_from(there, file)
+    assert refused.value.file == str(file)
+    assert not (tmp_path / "out.md").exists()
+
+
+def test_an_archive_is_no_larger_than_it_may_be(
+    app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.app.cognitive_archive.MOST_BYTES", 1000)
+    file = tmp_path / "large.zip"
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(PATH, "x" * 1001)
+    with pytest.raises(InputError, match="more than 1,000 bytes"):
+        import_from(App(store=tmp_path / "b"), file)
+    file.write_bytes(b"no archive")
+    with pytest.raises(InputError, match="can't be unpacked"):
+        import_from(App(store=tmp_path / "b"), file)
+
+
+def test_a_folder_that_is_not_there_is_called_so(app: App, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no such folder"):
+        import_from(App(store=tmp_path / "b"), tmp_path / "none")

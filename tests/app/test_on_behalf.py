@@ -10,9 +10,12 @@ from pipeline.app.memories import add
 from pipeline.app.memories import forget as forget_by_hand
 from pipeline.app.on_behalf import Wish, forget, remember
 from pipeline.app.pins import pin
+from pipeline.app.undoing import take_back
 from pipeline.app.writing import Change, update_memory
 from pipeline.core import paths
 from pipeline.core.errors import InputError
+from pipeline.hooklib.settings import board
+from pipeline.ledger.files import listed, remember_store
 from tests.support.transcripts import Transcript
 
 TYPED = "Please never squash commits here, and keep the retry limit at 1,000 ms."
@@ -203,3 +206,33 @@ def test_history_tells_who_asked_for_it(app):
     kept = remember(app, Wish(text="The build box has twelve cores.", kind="reference"))
     forget(app, kept.name)
     assert [entry.by for entry in history(app)] == ["Claude, by tool", "Claude, by tool"]
+
+
+def changes_on_board(app):
+    """What the next session's start is told of: deeds and names, the latest first."""
+    return [
+        (deed, name)
+        for store in board(str(app.home))["stores"].values()
+        for _, deed, name, _ in store["changes"]
+    ]
+
+
+def test_a_session_s_start_tells_what_a_model_wrote_and_took_away(app, project):
+    ingested = app.ingest(file=spoken(project, TYPED))
+    assert [item.new_rows for item in ingested] == [2]
+    with app.ledger() as ledger:
+        remember_store(ledger, listed(ledger)[0][1], str(app.store_path))
+    kept = remember(app, Wish(text="The cache lives in var/cache.", kind="configuration"))
+    assert changes_on_board(app) == [("created", kept.name)]
+    forget(app, kept.name)
+    assert changes_on_board(app) == [("withdrawn", kept.name), ("created", kept.name)]
+
+
+def test_what_was_undone_is_no_news(app, project):
+    [*app.ingest(file=spoken(project, TYPED))]
+    with app.ledger() as ledger:
+        remember_store(ledger, listed(ledger)[0][1], str(app.store_path))
+    remember(app, Wish(text="The cache lives in var/cache.", kind="configuration"))
+    take_back(app)
+    remember(app, Wish(text="The queue lives in var/queue.", kind="configuration"))
+    assert changes_on_board(app) == [("created", "the-queue-lives-in-var-queue")]

@@ -13,7 +13,8 @@ LAYERS = (
     "extraction consolidation formats recall install",
     "worker",
     "app evaluation",
-    "diagnostics server web",
+    "diagnostics server",
+    "web",
     "cli",
 )
 """Units of `pipeline/` by level. A unit imports from lower levels only, never from its own."""

@@ -150,6 +150,19 @@ def test_ingest_says_when_a_folder_holds_no_session(desk):
     assert "no session files" in desk.here("ingest", "--dir", ".").err
 
 
+def test_an_estimate_says_what_waits_elsewhere(desk, tmp_path):
+    talk = Transcript(cwd=str(tmp_path / "other"), start="2025-01-05T09:00:00Z")
+    for number in range(3):
+        talk.user(f"From now on use port 81{number} for the preview server.")
+        talk.assistant("Noted.")
+    talk.write(desk.project / "other.jsonl")
+    desk.here("ingest", "--file", "other.jsonl")
+    told = desk.here("process", "--estimate")
+    assert "nothing is left to read" in told.out
+    assert "1 conversation of other projects waits: --all takes them in." in told.err
+    assert "waits" not in desk.here("process", "--estimate", "--all").err
+
+
 def test_process_reads_what_was_left_for_later(desk):
     old = Transcript(cwd=str(desk.project), start="2025-01-05T09:00:00Z")
     for number in range(3):
@@ -158,6 +171,8 @@ def test_process_reads_what_was_left_for_later(desk):
     old.write(desk.project / "old.jsonl")
     desk.here("ingest", "--file", "old.jsonl")
     assert len(desk.here("process", "--all", "--estimate", "--json").json) == 1
+    by_rules = desk.here("process", "--all", "--estimate")
+    assert "no model is set" in by_rules.out and "--llm" in by_rules.err
     done = desk.here("process", "--all")
     assert "1 conversation, about 0 calls" in done.err
     assert "created " in done.out

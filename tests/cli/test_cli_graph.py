@@ -84,3 +84,12 @@ def test_pairs_that_may_belong_together_are_proposed(place):
     assert row["reason"] == "both have production, redis"
     place("relate", REDIS, "SOLVES", DROPS)
     assert place("edges", "--propose").out == "no pair stands out\n"
+
+
+def test_a_memory_of_another_folder_is_called_that(desk):
+    desk.here("add", "The pump runs dry in May.", "--name", "dry-pump")
+    desk.here("add", "Fill the tank in April.", "--name", "full-tank", "--user")
+    refused = desk.here("relate", "dry-pump", "SOLVES", "full-tank", code=1).err
+    assert "full-tank lies in another folder: it is of all projects, dry-pump of this project" in refused
+    assert "Relations join memories of one folder." in refused
+    assert "no memory is called" in desk.here("relate", "dry-pump", "SOLVES", "nothing", code=1).err

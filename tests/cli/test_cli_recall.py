@@ -94,7 +94,9 @@ def test_recall_explains_what_it_left_out(told):
     assert f"below the floor of {floor_of(50):.2f}" in said.out
     needed = f"A memory needs a score of {floor_of(50):.2f}, since `recall.floor` is 50"
     assert f"{needed}; with 1 it would be {FLOOR:.2f}." in said.err.replace("\n", " ")
-    assert told.here("recall", "--explain", "zebra crossing").out == "no memory has a word of it\n"
+    assert told.here("recall", "--explain", "zebra crossing").out == "no memory has a telling word of it\n"
+    unheard = told.here("recall", "--explain", "which zebra do we use?").out
+    assert unheard.endswith("(passed over, as they stand in anything: which, do, we, use)\n")
 
 
 def test_recall_names_the_floor_at_which_the_best_that_missed_would_come(told):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 from pathlib import Path
 
@@ -224,3 +225,22 @@ def test_a_long_export_comes_whole(desk):
     lines = traces.two() * 200
     file = write_lines(desk.project / "long.jsonl", lines)
     assert rows_of(desk.here("traces", "export", file).out) == lines
+
+
+def test_a_folder_of_transcripts_can_be_named(desk, tmp_path):
+    held = tmp_path / "held"
+    held.mkdir()
+    shutil.copy(transcript(desk, ONE), held)
+    assert [row["session"] for row in desk.here("traces", "list", "--dir", held, "--json").json] == [ONE]
+    assert "make te" in desk.here("traces", "show", ONE[:6], "--dir", held).out
+    assert "no such session" in desk.here("traces", "show", TWO[:6], "--dir", held, code=1).err
+    rows = desk.here("traces", "export", "--all", "--dir", held, "--to", tmp_path / "out", "--json").json
+    assert [row["session"] for row in rows] == [ONE]
+
+
+def test_a_folder_is_no_session_and_nothing_to_export_is_told(desk, tmp_path):
+    told = desk.here("traces", "export", projects(desk), code=1).err
+    assert "a folder, no session" in told and f"--all --dir {projects(desk)}" in told.replace("\n", "")
+    (tmp_path / "none").mkdir()
+    done = desk.here("traces", "export", "--all", "--dir", tmp_path / "none")
+    assert (done.out, "nothing was exported" in done.err) == ("", True)

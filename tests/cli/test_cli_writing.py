@@ -100,3 +100,9 @@ def test_reflect_dreams_and_makes_the_page(desk):
     assert not (desk.store / "REFLECTION.md").exists()
     desk.here("reflect")
     assert (desk.store / "REFLECTION.md").exists()
+
+
+def test_add_says_which_type_was_chosen(desk):
+    assert desk.here("add", "Deploys happen on Tuesdays.", "--name", "deploy-day").out.startswith(
+        "created    deploy-day (project, "
+    )

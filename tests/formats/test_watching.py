@@ -125,7 +125,9 @@ def test_a_watcher_tells_what_it_reads_and_marks_what_is_gone(tmp_path: Path, pa
     path.unlink()
     told = watch.hears()
     assert told is not None and (told["file"], told["note"]) == (KEY, "gone")
-    assert watch.end() == (0, "")
+    code, err = watch.end()
+    assert code == 0 and err.startswith("watching 1 file in ")
+    assert err.endswith("read 2 new rows of 2 files\n")
     found = health(tmp_path)
     assert (found["files"]["total"], found["files"]["gone"]) == (2, 1)
     assert found["watch"]["passes"] == 3 and not found["watch"]["running"]

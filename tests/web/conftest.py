@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import unquote, urlencode
 
 import anyio
 import pytest
@@ -53,7 +53,7 @@ class Browser:
         scope = {
             "type": "http",
             "method": method,
-            "path": path,
+            "path": unquote(path),
             "raw_path": path.encode(),
             "query_string": query.encode(),
             "headers": [(k.encode(), v.encode()) for k, v in sent.items() if v is not None],

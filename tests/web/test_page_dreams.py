@@ -46,7 +46,7 @@ class Night:
         return answer.text
 
     def turn(self, page):
-        given = {name: re.search(rf'name="{name}" value="([^"]+)"', page)[1] for name in ("run", "dream")}
+        given = {name: re.findall(rf'name="{name}" value="([^"]+)"', page)[0] for name in ("run", "dream")}
         answer = self.browser.post("dreams/undo", given)
         assert answer.status == 303
         return parse_qs(urlsplit(answer.headers["location"]).query)["done"][0]
@@ -82,7 +82,7 @@ def test_a_merge_stands_old_beside_new_with_what_covers_what_it_left_out(night):
 
 def test_what_a_report_says_covers_a_sentence_stands_beside_it():
     left = MemoryChange(note("old", "Tabs.\n\n**Why:** They are <i>narrow</i>."), None, in_archive=True)
-    change = environment().get_template("diff.html").module.change
+    change = vars(environment().get_template("diff.html").module)["change"]
     covers = {"Why: They are <i>narrow</i>.": "Tabs take <b>less</b>."}
     text = change(left, [left], covers)
     assert "<del>Why: They are &lt;i&gt;narrow&lt;/i&gt;.</del>" in text

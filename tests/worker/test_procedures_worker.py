@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pipeline.core.clock import FixedClock
-from pipeline.ledger import inbox
+from pipeline.ledger import files, inbox, retention
 from pipeline.worker.procedures.looking import commands_of, propose
 from tests.support.loopback import keep_each_line, well
 from tests.support.transcripts import Transcript
@@ -86,6 +86,21 @@ def test_commands_of_projects_left_alone_are_not_read(dreamy, api, monkeypatch, 
     with dreamy.worker(FixedClock(at(NOW))) as worker:
         store = worker.context.opened_store(dreamy.store)
         assert propose(worker.context.phase(store), store.scan()) == (0 if ignored else 1)
+
+
+def test_of_a_session_whose_words_were_deleted_nothing_is_shown(dreamy, api, monkeypatch):
+    monkeypatch.setenv("REVERIE_DREAM__PROCEDURES", "false")
+    for number in range(1, 3):
+        release(dreamy, number)
+    work(dreamy)
+    monkeypatch.setenv("REVERIE_DREAM__PROCEDURES", "true")
+    with dreamy.worker(FixedClock(at(NOW))) as worker:
+        ledger, store = worker.context.ledger, worker.context.opened_store(dreamy.store)
+        (first, *_) = [key for key, _, _ in files.latest_of(ledger, str(dreamy.store), limit=9)]
+        retention.delete(ledger, [first], unread=True)
+        assert len(files.latest_of(ledger, str(dreamy.store), limit=9)) == 1
+        assert propose(worker.context.phase(store), store.scan()) == 0
+    assert not [prompt for prompt in api.prompts if "[a1]" in prompt]
 
 
 def test_a_command_counts_with_its_result_and_the_wish_before_it(tmp_path):

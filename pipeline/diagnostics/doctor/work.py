@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pipeline.app.application import App
-from pipeline.app.status import OFFLINE_MEANS, obstacles
+from pipeline.app.status import OFFLINE_MEANS, TRIED_AGAIN, mends, obstacles
 from pipeline.core import locks
 from pipeline.core.errors import InputError, ReverieError, UnauthorisedError
 from pipeline.core.home import Home
@@ -29,7 +29,6 @@ _UNREAD_FIXES = {
     unread.PRINTED: "Set extraction.include_print_sessions to read them too.",
     unread.UNUSABLE: "`reverie work --retry` reads them again.",
 }
-_AGAIN = "It is tried again by itself, soon after that is mended; `reverie work` tries it now."
 
 
 def check(app: App) -> Iterator[Finding]:
@@ -96,9 +95,9 @@ def _unread(app: App, ledger: Ledger) -> Iterator[Finding]:
 def _jobs(ledger: Ledger, down: Outage | None) -> Iterator[Finding]:
     for job in jobs.list_jobs(ledger, state="parked"):
         message = f"{job.kind} {job.key} was given up after {job.attempts} tries: {job.last_error}"
-        yield Finding("error", "jobs", message, "Mend the cause, then run `reverie work --retry`.")
+        yield Finding("error", "jobs", message, mends("parked"))
     for held in obstacles(jobs.list_jobs(ledger, state="waiting"), down)[:3]:
-        yield Finding("note", "jobs", f"{held['jobs']}: {held['cause']}", _AGAIN)
+        yield Finding("note", "jobs", f"{held['jobs']}: {held['cause']}", TRIED_AGAIN)
 
 
 def _spend(app: App, ledger: Ledger) -> Iterator[Finding]:
@@ -194,7 +193,7 @@ def _answers(app: App, name: str, reason: str) -> Iterator[Finding]:
         level: Level = "error" if down.is_for_a_person else "note"
         tries = f"{count(down.failures, 'try', 'tries')}, the first {ago(down.began_at, app.clock.now())}"
         message = f"{name} does not answer ({tries}): {down.reason}"
-        yield Finding(level, "provider", message, f"{down.fix} {_AGAIN}".lstrip())
+        yield Finding(level, "provider", message, f"{down.fix} {TRIED_AGAIN}".lstrip())
     else:
         yield Finding("ok", "provider", f"{name}: {reason}; --online tries it")
         if offered:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipeline.web.pages import dreams, inbox, memories
+from pipeline.web.pages import cost, days, dreams, graph, health, inbox, memories
 from pipeline.web.visit import PageFunction
 
 GET = ("GET",)
 POST = ("POST",)
 PAGES: Sequence[tuple[str, PageFunction, Sequence[str]]] = (
     *memories.PAGES,
+    *days.PAGES,
     *dreams.PAGES,
     *inbox.PAGES,
+    *graph.PAGES,
+    *cost.PAGES,
+    *health.PAGES,
 )

@@ -1,14 +1,13 @@
 """One question for each command sequence that came back, once: is it a procedure, and in which words?
 
 What the answer says is held against the commands: every step cites those it rests on, and what stands in
-backticks must stand in them. A procedure tells Claude what to do, so it only ever waits in the inbox.
+backticks must stand in one of them. A procedure tells Claude what to do, so it only ever waits in the inbox.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated
 
@@ -22,7 +21,7 @@ from pipeline.core.ids import digest
 from pipeline.domain.memory import MAX_DESCRIPTION, MAX_QUOTE, Evidence
 from pipeline.extraction.screened_candidate import Screened
 from pipeline.hooklib.plain import one_line
-from pipeline.ledger import inbox, secrets
+from pipeline.ledger import inbox, runs, secrets
 from pipeline.llm import Message, Request
 from pipeline.llm.lenient_fields import ITEMS, Text, Texts
 from pipeline.llm.prompts import load
@@ -31,6 +30,7 @@ from pipeline.safety.redaction import redact
 from pipeline.store import Snapshot
 from pipeline.text.slugs import slugify
 from pipeline.verify.barred import forbidden
+from pipeline.worker.procedures import borne_out
 from pipeline.worker.procedures.sequences import SHORTEST, Command, Repeated
 
 LOG = logging.getLogger("reverie.dream")
@@ -43,8 +43,6 @@ _ASKED_CHARS = 300
 _TEXT_CHARS = 500
 _MOST_CONDITIONS = 8
 _LETTERS = "abc"
-_CODE = re.compile(r"`([^`\n]+)`")
-_OPEN = re.compile(r"<[^<>\n]{1,40}>")
 WHY = "these commands came back in several sessions"
 
 
@@ -106,6 +104,7 @@ def _keep(
     if why:
         LOG.info("no procedure was proposed: %s", why)
     proposal = None if why else candidate
+    run_id = committed_reply.run_id(phase, key)
     with phase.ledger.transaction():
         if proposal is not None:
             inbox.add_inbox(
@@ -114,10 +113,12 @@ def _keep(
                 kind="new",
                 payload_json=json.dumps(proposal.to_json(), ensure_ascii=False),
                 reason=WHY,
-                run_id=committed_reply.run_id(phase, key),
+                run_id=run_id,
                 now=phase.clock.now(),
             )
         committed_reply.close(phase, [key], word="nothing" if proposal is None else "applied")
+        # What it says stands in the proposal, and nowhere else once a person deletes the dialogue.
+        runs.drop_reply(phase.ledger, run_id)
     return proposal is not None
 
 
@@ -209,17 +210,14 @@ def _id(word: str) -> str:
 
 
 def _unfounded(item: Stated, shown: Mapping[str, Command]) -> str:
-    """Return what of `item` no cited command bears out, or ""."""
+    """Return what of `item` no command bears out, or "".
+
+    A step may name what another one's command holds: all of them are of this one sequence.
+    """
     cited = [_id(word) for word in item.commands]
     if not cited or any(word not in shown for word in cited):
         return "no command was cited"
-    texts = [" ".join(shown[word].text.split()) for word in cited]
-    for code in _CODE.findall(item.text):
-        parts = [re.escape(part) for part in _OPEN.split(" ".join(code.split()))]
-        pattern = re.compile(r"\S.*?".join(parts))
-        if not any(pattern.search(text) for text in texts):
-            return f"no cited command holds `{one_line(code, 60)}`"
-    return ""
+    return borne_out.flaw_of(_sentence(item), [command.text for command in shown.values()])
 
 
 def numbered(sequence: Repeated, mask: Callable[[str], str] = str) -> dict[str, Command]:

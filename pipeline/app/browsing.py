@@ -1,0 +1,182 @@
+"""The memories as one browses them: by words, by filters, or by both; each with its band.
+
+What has words comes from the search index, the best first; what has none from the catalogue, in an order that
+is chosen. The rest of a memory is read only for the rows that are shown.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from pipeline.app import listing, scopes, search
+from pipeline.app.application import App
+from pipeline.app.listing import Listed
+from pipeline.app.scopes import scope_of
+from pipeline.core.errors import UsageError
+from pipeline.domain.memory import TYPES
+from pipeline.hooklib.asleep import asleep_in
+from pipeline.hooklib.memory_format import EDITED_BY_HAND, SPEAKERS, THE_TEAM, UNVERIFIED
+from pipeline.search.refresh import borne_out
+from pipeline.store import Document
+from pipeline.store.catalogue.sleep import BANDS
+
+MOST = 1_000
+"""Memories that are taken from the search index."""
+SPOKEN_BY = (*dict.fromkeys(SPEAKERS.values()), THE_TEAM, EDITED_BY_HAND, UNVERIFIED)
+"""Who says a memory, as far as that is borne out: what one can filter by."""
+AGES = {
+    "1": "in the last day",
+    "7": "in the last 7 days",
+    "30": "in the last 30 days",
+    "365": "in the last year",
+    "over-30": "more than 30 days ago",
+    "over-365": "more than a year ago",
+}
+"""When a memory was last written, by what stands for it in an address."""
+_OVER = "over-"
+_UNKNOWN = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is looked for; an empty field stands for all. `by` is one of `SPOKEN_BY`, `age` one of `AGES`."""
+
+    words: str = ""
+    type: str = ""
+    scope: str = ""
+    by: str = ""
+    age: str = ""
+    band: str = ""
+    sort: str = "changed"
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether not all memories are meant."""
+        return any((self.words.strip(), self.type, self.scope, self.by, self.age, self.band))
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A memory of the list: what is told of it, its band ("" where it is awake), the name that means it."""
+
+    row: Listed
+    band: str
+    ref: str
+
+    @property
+    def scope(self) -> str:
+        """Return the scope to look for it in; of one that both scopes have, the project's."""
+        return _home_of(self.row.scope)
+
+
+def browse(app: App, wanted: Wanted, *, by_meaning: bool = True) -> tuple[list[Shown], list[str]]:
+    """Return what is `wanted`, and lines about what could not be looked at.
+
+    With words at most `MOST`, the best first. Without `by_meaning` no embedding is asked for. Raises
+    UsageError for a filter that there is not, and what `search.search` raises.
+    """
+    _require_known(wanted)
+    problems: list[str] = []
+    there: dict[str, App] = {scope_of(scope): scope for scope in scopes.all_of(app) if not scope.is_fresh}
+    if wanted.words.strip():
+        found = list(_searched(app, there, wanted, problems, by_meaning))
+    else:
+        found = list(_every(there, wanted, problems))
+    proved = borne_out(app.home, [document for _, document in found])
+    bands = {name: _bands(scope, wanted.band) for name, scope in there.items()}
+    bands_by_row: dict[int, str] = {}
+    rows = []
+    for where, document in found:
+        row = listing.listed(document, where, proved)
+        band = bands[_home_of(where)].get(document.path, "")
+        if _fits(row, band, wanted, app.clock.now()):
+            rows.append(row)
+            bands_by_row[id(row)] = band
+    if not wanted.words.strip():
+        rows = listing.in_order(rows, wanted.sort)
+    names = Counter((_home_of(row.scope), row.name) for row in rows)
+    shown = []
+    for row in rows:
+        clear = names[_home_of(row.scope), row.name] == 1 and row.name.strip(".")
+        shown.append(Shown(row, bands_by_row[id(row)], row.name if clear else row.path))
+    return shown, problems
+
+
+def _searched(
+    app: App, there: Mapping[str, App], wanted: Wanted, problems: list[str], by_meaning: bool
+) -> Iterator[tuple[str, Document]]:
+    if not there:
+        return
+    hits = search.search(
+        app, wanted.words, limit=MOST, dormant=True, snippets=False, by_meaning=by_meaning, problems=problems
+    )
+    # The search looked at every store just now.
+    stores = [scope.open_store() for scope in there.values()]
+    known: dict[str, dict[str, Document]] = {}
+    for hit in hits:
+        if (wanted.type and hit.type != wanted.type) or not _in_scope(hit.scope, wanted.scope):
+            continue
+        if hit.store not in known:
+            store = next((store for store in stores if str(store.path) == hit.store), None)
+            documents = store.last_look().documents if store is not None else []
+            known[hit.store] = {document.path: document for document in documents}
+        document = known[hit.store].get(hit.path)
+        if document is not None:
+            yield hit.scope, document
+
+
+def _every(there: Mapping[str, App], wanted: Wanted, problems: list[str]) -> Iterator[tuple[str, Document]]:
+    found = []
+    for name, scope in there.items():
+        documents, odd = scope.memories(wanted.type or None)
+        found += [(scope_of(scope), document) for document in documents]
+        problems += odd if _in_scope(name, wanted.scope) else []
+    yield from ((where, item) for where, item in scopes.once(found) if _in_scope(where, wanted.scope))
+
+
+def _in_scope(where: str, wanted: str) -> bool:
+    return not wanted or where == wanted or (where == "both" and wanted in ("project", "user"))
+
+
+def _home_of(where: str) -> str:
+    return "project" if where == "both" else where
+
+
+def _bands(scope: App, wanted: str) -> Mapping[str, str]:
+    """Return the band of memories by path: those that sleep, and every other where one asks for them."""
+    store = scope.open_store()
+    if wanted not in BANDS[:2]:
+        return asleep_in(str(store.root))
+    found = store.decay(now=scope.clock.now(), keep=False)
+    return {path: found.band_of(path) for path in found.scores}
+
+
+def _fits(row: Listed, band: str, wanted: Wanted, now: datetime) -> bool:
+    return (
+        (not wanted.by or row.by == wanted.by)
+        and (not wanted.band or band == wanted.band)
+        and (not wanted.age or _is_of_age(row.changed or _UNKNOWN, wanted.age, now))
+    )
+
+
+def _is_of_age(changed: datetime, age: str, now: datetime) -> bool:
+    days = int(age.removeprefix(_OVER))
+    older = changed < now - timedelta(days=days)
+    return older if age.startswith(_OVER) else not older
+
+
+def _require_known(wanted: Wanted) -> None:
+    known: Iterable[tuple[str, str, Iterable[str]]] = (
+        ("type", wanted.type, TYPES),
+        ("scope", wanted.scope, ("project", "team", "user")),
+        ("speaker", wanted.by, (*SPOKEN_BY, "unknown")),
+        ("age", wanted.age, AGES),
+        ("band", wanted.band, BANDS),
+        ("order", wanted.sort, listing.SORTS),
+    )
+    for what, value, values in known:
+        if value and value not in values:
+            raise UsageError(f"there is no {what} {value!r}", fix="Choose one of the list.")

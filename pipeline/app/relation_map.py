@@ -1,0 +1,227 @@
+"""The memories as a map: each with its type, band and group, and what relates one to another.
+
+A group is what hangs together more closely than with the rest. It is found by passing names of groups along
+relations until they settle: always the same for the same relations, and quick for many.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pipeline.app import scopes
+from pipeline.app.application import App
+from pipeline.app.scopes import scope_of
+from pipeline.hooklib.front_matter import share_of
+from pipeline.store import Document, Store
+from pipeline.store.catalogue.sleep import BANDS
+from pipeline.store.graph import edge_files
+from pipeline.store.graph.edge_file import STRENGTH
+from pipeline.store.graph.links import Ends
+from pipeline.store.graph.relations import OUTGOING, key_of
+from pipeline.store.graph.traversal import relations_of
+
+_ROUNDS = 12
+"""Most groups settle in four."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """One memory on the map; `group` is 0 where nothing is related to it; `relations` are counted."""
+
+    name: str
+    title: str
+    type: str
+    band: str
+    scope: str
+    description: str
+    group: int = 0
+    relations: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Bond:
+    """A relation between two spots, by their numbers in `RelationMap.spots`."""
+
+    start: int
+    end: int
+    type: str
+    strength: float
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which part of the map is asked for; "" and 0 mean all."""
+
+    type: str = ""
+    band: str = ""
+    relation: str = ""
+    group: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RelationMap:
+    """All spots and bonds, and lines about files that can't be read."""
+
+    spots: Sequence[Spot]
+    bonds: Sequence[Bond]
+    problems: Sequence[str] = ()
+
+    def types(self) -> dict[str, int]:
+        """Return how many memories there are of each type, the most first."""
+        return _ranked(spot.type for spot in self.spots)
+
+    def bands(self) -> dict[str, int]:
+        """Return how many memories there are in each band, the liveliest first."""
+        found = Counter(spot.band for spot in self.spots)
+        return {name: found[name] for name in BANDS if found[name]}
+
+    def relations(self) -> dict[str, int]:
+        """Return how many relations there are of each type, the most first."""
+        return _ranked(bond.type for bond in self.bonds)
+
+    def groups(self) -> dict[int, tuple[str, int]]:
+        """Return each group with what it is called by, its most related memory, and how many are in it."""
+        members: dict[int, list[Spot]] = defaultdict(list)
+        for spot in self.spots:
+            members[spot.group].append(spot)
+        members.pop(0, None)
+        return {
+            group: (max(found, key=lambda spot: spot.relations).name, len(found))
+            for group, found in sorted(members.items())
+        }
+
+    def part(self, wanted: Wanted, most: int = 0) -> RelationMap:
+        """Return what is `wanted`, the most related first, at most as many memories as `most` (0: all).
+
+        With a relation it is the memories that have one of that type.
+        """
+        bonds = [bond for bond in self.bonds if wanted.relation in ("", bond.type)]
+        having = {number for bond in bonds for number in (bond.start, bond.end)}
+        numbers = [
+            number
+            for number, spot in enumerate(self.spots)
+            if wanted.type in ("", spot.type)
+            and wanted.band in ("", spot.band)
+            and wanted.group in (0, spot.group)
+            and (not wanted.relation or number in having)
+        ]
+        numbers.sort(key=lambda number: (-self.spots[number].relations, self.spots[number].name))
+        numbers = numbers[:most] if most else numbers
+        now = {number: at for at, number in enumerate(numbers)}
+        return RelationMap(
+            [self.spots[number] for number in numbers],
+            [
+                replace(bond, start=now[bond.start], end=now[bond.end])
+                for bond in bonds
+                if bond.start in now and bond.end in now
+            ],
+            self.problems,
+        )
+
+    def around(self) -> Mapping[int, Sequence[tuple[str, bool, int]]]:
+        """Return for each spot its relations: type, whether it leads away, and the spot at the other end."""
+        found: dict[int, list[tuple[str, bool, int]]] = defaultdict(list)
+        for bond in self.bonds:
+            found[bond.start].append((bond.type, True, bond.end))
+            found[bond.end].append((bond.type, False, bond.start))
+        return found
+
+
+def mapped(app: App) -> RelationMap:
+    """Return the map of the memories that count here: of the project, its team, and for all projects.
+
+    Nothing is written; relations stay within one folder. Files are read by what the catalogue knows of them.
+    """
+    spots: list[Spot] = []
+    bonds: list[Bond] = []
+    problems: list[str] = []
+    for scope in scopes.all_of(app):
+        documents, odd = scope.memories(None)
+        problems += odd
+        if not documents:
+            continue
+        store = scope.open_store()
+        bonds += _bonds(store, documents, len(spots))
+        bands = store.decay(now=app.clock.now(), keep=False)
+        spots += [
+            Spot(
+                item.name,
+                item.head.shown_title,
+                item.head.type,
+                bands.band_of(item.path) if item.path in bands.scores else BANDS[0],
+                scope_of(scope),
+                item.head.description,
+            )
+            for item in documents
+        ]
+    return RelationMap(_grouped(spots, bonds), bonds, problems)
+
+
+def _bonds(store: Store, documents: Sequence[Document], first: int) -> Iterator[Bond]:
+    """Yield the relations of `documents`, whose numbers begin with `first`, each once."""
+    numbers = {item.path: number for number, item in enumerate(documents, start=first)}
+    ends = Ends(documents)
+    seen = set[tuple[str, str, str]]()
+    for start, end, kind, strength in _relations(store, documents):
+        source, target = ends.of(start), ends.of(end)
+        if source is None or target is None or source is target:
+            continue
+        key = (source.path, target.path, kind)
+        if key not in seen:
+            seen.add(key)
+            yield Bond(numbers[source.path], numbers[target.path], kind, strength)
+
+
+def _relations(store: Store, documents: Sequence[Document]) -> Iterator[tuple[str, str, str, float]]:
+    """Yield start, end, type and strength of each relation, as edges' files and memories' own ends tell."""
+    for edge in edge_files.all_edges(store.root, keep=False).edges:
+        yield edge.from_id, edge.to_id, edge.type.upper(), edge.strength
+    # Of a large store most are told apart without looking into them.
+    paths = store.sieve.saying(documents, '"target"')
+    for item in documents:
+        for link in relations_of(item) if item.path in paths else ():
+            target, kind, direction = key_of(link)
+            own = item.id or item.name
+            start, end = (own, target) if direction == OUTGOING else (target, own)
+            yield start, end, kind.upper(), share_of(link.get("strength"), STRENGTH)
+
+
+def _grouped(spots: Sequence[Spot], bonds: Sequence[Bond]) -> list[Spot]:
+    """Return `spots` with their groups, the largest first, and how many relations each has."""
+    near: dict[int, list[tuple[int, float]]] = defaultdict(list)
+    for bond in bonds:
+        near[bond.start].append((bond.end, bond.strength))
+        near[bond.end].append((bond.start, bond.strength))
+    label = _settled(near)
+    sizes = Counter(label.values())
+    order = sorted(sizes, key=lambda name: (-sizes[name], name))
+    number = {name: at for at, name in enumerate(order, start=1)}
+    return [
+        replace(spot, group=number[label[at]], relations=len(near[at])) if at in label else spot
+        for at, spot in enumerate(spots)
+    ]
+
+
+def _settled(near: Mapping[int, Sequence[tuple[int, float]]]) -> dict[int, int]:
+    """Return for each spot the group that most of what it is related to is in."""
+    label = {at: at for at in near}
+    # The most related first: what hangs on them follows.
+    order = sorted(near, key=lambda at: (-len(near[at]), at))
+    for _ in range(_ROUNDS):
+        changed = False
+        for at in order:
+            weights: dict[int, float] = defaultdict(float)
+            for other, strength in near[at]:
+                weights[label[other]] += strength + 0.01
+            best = max(weights, key=lambda name: (weights[name], name == label[at], -name))
+            changed |= best != label[at]
+            label[at] = best
+        if not changed:
+            break
+    return label
+
+
+def _ranked(words: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(words).items(), key=lambda item: (-item[1], item[0])))

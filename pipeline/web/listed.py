@@ -1,0 +1,68 @@
+"""The list of memories that an address asks for, as both pages that show it need it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipeline.app import browsing
+from pipeline.app.application import App
+from pipeline.app.browsing import Wanted
+from pipeline.app.scopes import SHOWN
+from pipeline.core.errors import InputError, SearchError, UsageError
+from pipeline.domain.memory import TYPES
+from pipeline.store.catalogue.sleep import BANDS
+from pipeline.web.visit import Visit
+
+ROWS = 100
+"""Memories on one page of the list."""
+MOST_FROM = 1_000_000
+_FIELDS = (
+    ("type", "Type", [(name, name.replace("_", " ")) for name in TYPES]),
+    ("for", "For", [(name, SHOWN[name]) for name in ("project", "team", "user")]),
+    ("by", "Said by", [(name, name) for name in browsing.SPOKEN_BY]),
+    ("age", "Last written", list(browsing.AGES.items())),
+    ("band", "Use", [(name, name) for name in BANDS]),
+)
+"""The filters: name, label, and the values with what they are called."""
+_ORDERS = {"changed": "last written", "said": "last said", "name": "name", "type": "type"}
+
+
+def listed(visit: Visit, app: App, start: int, *, by_meaning: bool = True) -> dict[str, Any]:
+    """Return what the templates of the list need: the rows that the address asks for, and its filters."""
+    wanted = Wanted(
+        words=visit.asked("q"),
+        type=visit.asked("type"),
+        scope=visit.asked("for"),
+        by=visit.asked("by"),
+        age=visit.asked("age"),
+        band=visit.asked("band"),
+        sort=visit.asked("sort") or next(iter(_ORDERS)),
+    )
+    trouble = ""
+    try:
+        found, problems = browsing.browse(app, wanted, by_meaning=by_meaning)
+    except (InputError, SearchError) as error:
+        if isinstance(error, UsageError):
+            raise
+        # What is typed half is no fault: the list says so, and the form stays.
+        found, problems, trouble = [], [], f"{error}. {error.fix}"
+    return {
+        "rows": found[start : start + ROWS],
+        "total": len(found),
+        "start": start,
+        "size": ROWS,
+        "most": browsing.MOST,
+        "problems": problems,
+        "trouble": trouble,
+        "wanted": wanted,
+        "fields": _FIELDS,
+        "orders": _ORDERS,
+        "asked": {**kept(visit), "from": ""},
+        "current": "",
+        "next_step": "" if found or wanted.is_narrowed else app.next_step(),
+    }
+
+
+def kept(visit: Visit) -> dict[str, str]:
+    """Return what the address says of the list, to go on with."""
+    return {name: visit.asked(name) for name in ("q", *(name for name, _, _ in _FIELDS), "sort", "from")}

@@ -1,0 +1,92 @@
+"""Graph: how the memories hang together, as a picture to explore and as a list."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+from starlette.responses import JSONResponse, Response
+
+from pipeline.app.relation_map import RelationMap, Spot, Wanted, mapped
+from pipeline.web import drawn
+from pipeline.web.visit import Visit
+
+_LISTED = 100
+_MOST_GROUP = 1_000_000
+
+
+def graph(visit: Visit) -> Response:
+    """Return the picture with its choices, and the list."""
+    whole = mapped(visit.app)
+    return visit.page(
+        "graph.html",
+        "graph",
+        "Graph",
+        whole=whole,
+        colours=drawn.colours(whole.types()),
+        most=drawn.MOST_DRAWN,
+        **_listed(visit, whole),
+    )
+
+
+def picture(visit: Visit) -> Response:
+    """Return what is drawn, as JSON."""
+    whole = mapped(visit.app)
+    part = whole.part(_wanted(visit), drawn.MOST_DRAWN)
+
+    def address(_: int, spot: Spot) -> str:
+        return _address(visit, spot)
+
+    return JSONResponse(drawn.data(part, whole, address))
+
+
+def listed(visit: Visit) -> Response:
+    """Return the list alone, for the script to put in place."""
+    return visit.part("graph_list.html", **_listed(visit, mapped(visit.app)))
+
+
+def _listed(visit: Visit, whole: RelationMap) -> dict[str, Any]:
+    wanted = _wanted(visit)
+    part = whole.part(wanted)
+    start = visit.number("from", 0, most=1_000_000)
+    chosen = {
+        "type": wanted.type,
+        "band": wanted.band,
+        "relation": wanted.relation,
+        "group": wanted.group or "",
+    }
+
+    def address(spot: Spot) -> str:
+        return _address(visit, spot)
+
+    return {
+        "part": part,
+        "wanted": wanted,
+        "rows": drawn.rows(part, start, _LISTED),
+        "address": address,
+        "start": start,
+        "earlier": visit.url("graph", **chosen, **{"from": max(0, start - _LISTED) or ""}) if start else "",
+        "later": visit.url("graph", **chosen, **{"from": start + _LISTED})
+        if start + _LISTED < len(part.spots)
+        else "",
+    }
+
+
+def _wanted(visit: Visit) -> Wanted:
+    return Wanted(
+        visit.asked("type"),
+        visit.asked("band"),
+        visit.asked("relation"),
+        visit.number("group", 0, most=_MOST_GROUP),
+    )
+
+
+def _address(visit: Visit, spot: Spot) -> str:
+    return visit.url(f"memory/{quote(spot.name, safe='')}", scope=spot.scope)
+
+
+PAGES = (
+    ("graph", graph, ("GET",)),
+    ("graph/picture", picture, ("GET",)),
+    ("graph/list", listed, ("GET",)),
+)

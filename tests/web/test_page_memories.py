@@ -1,0 +1,286 @@
+"""The list of memories, one of them, and every change of one, as a browser without scripts asks for them."""
+
+import html
+import re
+from urllib.parse import quote
+
+import pytest
+
+from pipeline.app import memories as written
+from pipeline.app.application import App
+from pipeline.core.clock import FixedClock, parse_time
+
+HOSTILE = "<script>alert(1)</script>\"><img src=x onerror=alert(2)>' {{ 7*7 }}"
+TOKEN = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
+
+
+@pytest.fixture
+def keep(project):
+    """Keep a memory by its sentence, for the project or for all of them."""
+
+    def kept(statement, *, user=False, at="", kind="project", **more):
+        app = App(user=True) if user else App(folder=project)
+        if at:
+            app.clock = FixedClock(parse_time(at))
+        return written.add(app, statement, kind=kind, **more)
+
+    return kept
+
+
+def names(answer):
+    """Return the names of the list, in its order."""
+    return re.findall(r'<a class="name"[^>]*>([^<]*)</a>', answer.text)
+
+
+def test_the_list_is_found_by_words_and_by_every_filter(browse, keep):
+    keep("The gateway is retried three times.", name="retries")
+    keep("We chose SQLite over a server.", kind="decision", name="sqlite", at="2024-01-01T00:00:00Z")
+    keep("Answers are short.", kind="feedback", user=True, name="short")
+    browser = browse()
+    assert set(names(browser.get())) == {"retries", "sqlite", "short"}
+    assert names(browser.get("?q=gateway")) == ["retries"]
+    assert names(browser.get("?type=decision")) == ["sqlite"]
+    assert names(browser.get("?for=user")) == ["short"]
+    assert names(browser.get("?for=project&sort=name")) == ["retries", "sqlite"]
+    assert names(browser.get("?age=over-365")) == ["sqlite"]
+    assert set(names(browser.get("?age=1"))) == {"retries", "short"}
+    assert len(names(browser.get("?by=the+user"))) == 3 and not names(browser.get("?by=an+import"))
+    bands = [browser.get(f"?q=gateway&band={band}") for band in ("active", "fading", "dormant", "archived")]
+    assert sorted(map(names, bands)) == [[], [], [], ["retries"]] and not names(bands[2])
+    nothing = browser.get("?q=zebra&type=decision").text
+    assert "Fewer words or fewer filters find more" in nothing and "All memories" in nothing
+
+
+@pytest.mark.parametrize(
+    "query", ["type=x", "for=x", "age=x", "band=x", "by=x", "sort=x", "from=-1", "from=1e9"]
+)
+def test_a_filter_that_there_is_not_is_refused(browse, keep, query):
+    keep("The gateway is retried three times.")
+    answer = browse().get(f"?{query}")
+    assert answer.status == 400 and "Traceback" not in answer.text
+
+
+@pytest.mark.parametrize(
+    "words", ["%22", "AND+OR", "*", "the", "%00", "%EF%BF%BF", "%27%29%3B--", "(", "x" * 3000]
+)
+def test_words_that_mean_nothing_are_no_fault(browse, keep, words):
+    keep("The gateway is retried three times.")
+    answer = browse().get(f"?q={words}")
+    assert answer.status == 200 and 'name="q"' in answer.text
+
+
+def test_what_is_typed_changes_a_part_of_the_page(browse, keep):
+    keep("The gateway is retried three times.", name="retries")
+    part = browse().get("?part=rows&q=gateway")
+    assert names(part) == ["retries"] and "<html" not in part.text and "1 memory found" in part.text
+    assert "defer></script>" in browse().get().text and browse().get("static/search.js").status == 200
+
+
+def test_of_many_a_hundred_are_shown_at_a_time(browse, keep, project):
+    keep("The gateway is retried three times.", name="first")
+    folder = App(folder=project).open_store().path
+    for number in range(104):
+        text = f"---\nname: m{number:03}\ndescription: Number {number}\ntype: project\n---\nWords {number}.\n"
+        (folder / f"m{number:03}.md").write_text(text)
+    browser = browse()
+    first, second = browser.get("?sort=name"), browser.get("?sort=name&from=100")
+    assert len(names(first)) == 100 and "105 memories, 1 to 100" in first.text
+    assert names(second) == ["m099", "m100", "m101", "m102", "m103"] and "101 to 105" in second.text
+    further = html.unescape(re.search(r'rel="next" href="([^"]*)"', first.text)[1])
+    assert "sort=name" in further and "from=100" in further
+    assert 'rel="prev"' in second.text and 'rel="next"' not in second.text
+
+
+def test_hostile_texts_stand_as_texts_in_the_list(browse, keep, project):
+    keep(f"Never run {HOSTILE} here.", title=HOSTILE, description=HOSTILE, name="hostile")
+    folder = App(folder=project).open_store().path
+    (folder / "odd.md").write_text(
+        f"---\nname: '{HOSTILE.replace(chr(39), chr(39) * 2)}'\ntype: '<b>'\n---\n{HOSTILE}\n"
+    )
+    browser = browse()
+    for path in ("", f"?q={quote(HOSTILE)}", "?part=rows&q=run"):
+        text = browser.get(path).text
+        assert (
+            "<script>alert" not in text
+            and "<img" not in text
+            and "49" not in re.sub(r"20\d\d-\d\d-\d\d", "", text)
+        )
+    assert html.escape("<script>alert(1)</script>") in browser.get().text
+
+
+def follow(browser, answer):
+    """Return the page that a change leads to, as a browser goes there."""
+    assert answer.status == 303, answer.text
+    return browser.get(answer.headers["location"].split("/", 2)[2])
+
+
+def fields(answer, deed, nth=0):
+    """Return the hidden and shown values of the form for `deed` on a page."""
+    form = re.findall(rf'<form[^>]*action="[^"]*/memories/{deed}[^"]*">(.*?)</form>', answer.text, re.DOTALL)[
+        nth
+    ]
+    values = dict(re.findall(r'<input[^>]*name="([^"]*)"[^>]*value="([^"]*)"', form))
+    areas = re.findall(r'<textarea[^>]*name="([^"]*)"[^>]*>\n?(.*?)</textarea>', form, re.DOTALL)
+    return {key: html.unescape(value) for key, value in {**values, **dict(areas)}.items() if key != "proof"}
+
+
+def undone(browser, page):
+    """Press the undo that a page offers after a change."""
+    return follow(browser, browser.post("memories/undo", fields(page, "undo")))
+
+
+def test_a_memory_tells_its_text_its_origin_and_its_history(browse, keep, project):
+    (project / "src").mkdir()
+    (project / "src/pay.py").touch()
+    anchors = ["src/pay.py", "src/gone.py"]
+    keep("The gateway is retried.", why="It fails at night.", name="retries", anchors=anchors, tags=["pay"])
+    page = browse().get("memory/retries?scope=project")
+    assert page.status == 200 and page.text.count("<h1") == 1
+    text = " ".join(re.sub(r"<[^>]*>", " ", page.text).split())
+    assert "It fails at night." in text and "#pay" in text and "by you" in text and "created" in text
+    assert "src/pay.py there" in text and "src/gone.py gone" in text
+
+
+def test_an_edit_is_in_the_history_and_is_undone(browse, keep):
+    keep("The gateway is retried three times.", name="retries")
+    browser = browse()
+    values = fields(browser.get("memory/retries?scope=project&q=gateway"), "edit")
+    page = follow(
+        browser,
+        browser.post(
+            "memories/edit?q=gateway", values | {"text": "It is retried four times.", "tags": "pay, night"}
+        ),
+    )
+    assert "Your text is kept" in page.text and "<ins>It is retried four times.</ins>" in page.text
+    assert "#night" in page.text and "q=gateway" in page.text
+    page = undone(browser, page)
+    assert "Undone: update retries" in page.text and "#night" not in page.text
+    assert fields(page, "edit")["text"] == values["text"] and "Do it again" in page.text
+    page = undone(browser, page)
+    assert fields(page, "edit")["text"] == "It is retried four times." and ">Undo<" in page.text
+
+
+def test_what_was_typed_stays_where_it_can_not_be_kept(browse, keep):
+    keep("The gateway is retried three times.", name="retries")
+    browser = browse()
+    values = fields(browser.get("memory/retries?scope=project"), "edit")
+    for text in ("", f"The key is {TOKEN}."):
+        answer = browser.post("memories/edit", values | {"text": text, "title": "Mine & yours"})
+        assert answer.status == 409 and "Not kept" in answer.text
+        kept = fields(answer, "edit")
+        assert kept["title"] == "Mine & yours" and kept["text"] == text
+    assert browser.post("memories/edit", values | {"text": "Another was first."}).status == 303
+    late = browser.post("memories/edit", values | {"text": "I was second."})
+    assert late.status == 409 and "changed meanwhile" in late.text and "I was second." in late.text
+    assert "Another was first." in browser.get("memory/retries").text
+
+
+def test_nothing_changed_is_no_change(browse, keep):
+    keep("The gateway is retried three times.", name="retries")
+    browser = browse()
+    values = fields(browser.get("memory/retries?scope=project"), "edit")
+    page = follow(browser, browser.post("memories/edit", values))
+    assert "Nothing was changed" in page.text and page.text.count("<strong>") == 1
+
+
+def test_a_pin_is_set_taken_off_and_undone(browse, keep):
+    keep("The gateway is retried three times.", name="retries")
+    browser = browse()
+    page = follow(browser, browser.post("memories/pin", fields(browser.get("memory/retries"), "pin")))
+    assert "no dream changes it" in page.text and ">Unpin<" in page.text and "<strong>pinned" in page.text
+    assert ">Pin<" in undone(browser, page).text
+    page = follow(browser, browser.post("memories/pin", fields(browser.get("memory/retries"), "pin")))
+    page = follow(browser, browser.post("memories/pin", fields(page, "pin")))
+    assert "no longer pinned" in page.text and ">Unpin<" in undone(browser, page).text
+
+
+def test_what_is_forgotten_leaves_and_comes_back(browse, keep):
+    keep("The gateway is retried three times.", name="retries")
+    keep("We chose SQLite.", name="sqlite")
+    browser = browse()
+    page = follow(browser, browser.post("memories/forget", fields(browser.get("memory/retries"), "forget")))
+    assert names(page) == ["sqlite"] and "retries is forgotten" in page.text
+    assert set(names(undone(browser, page))) == {"retries", "sqlite"}
+    follow(browser, browser.post("memories/forget", fields(browser.get("memory/retries"), "forget")))
+    left = browser.get("?show=left")
+    assert names(left) == ["retries"] and "forgotten" in left.text
+    gone = browser.get("memory/retries?scope=project")
+    assert gone.status == 404 and "retried three times" in gone.text and ">Restore<" in gone.text
+    page = follow(browser, browser.post("memories/restore", fields(left, "restore")))
+    assert "It is back" in page.text and "<h1" in page.text
+    assert browser.get("memory/retries").status == 200
+    assert names(undone(browser, page)) == ["sqlite"]
+
+
+def test_a_memory_moves_to_all_projects_and_back(browse, keep):
+    keep("Answers are short.", kind="feedback", name="short", tags=["style"])
+    browser = browse()
+    before = fields(browser.get("memory/short?scope=project"), "edit")
+    page = follow(browser, browser.post("memories/move", fields(browser.get("memory/short"), "move")))
+    assert "for all projects now" in page.text and names(browser.get("?for=user")) == ["short"]
+    assert not names(browser.get("?for=project"))
+    page = undone(browser, page)
+    assert names(browser.get("?for=project")) == ["short"] and not names(browser.get("?for=user"))
+    assert fields(browser.get("memory/short?scope=project"), "edit") == before
+    page = undone(browser, page)
+    assert names(browser.get("?for=user")) == ["short"]
+    page = follow(browser, browser.post("memories/move", fields(browser.get("memory/short"), "move")))
+    assert "this project" in page.text and names(browser.get("?for=project")) == ["short"]
+    undone(browser, page)
+    assert names(browser.get("?for=user")) == ["short"] and not names(browser.get("?for=project"))
+
+
+def test_a_move_overwrites_nothing(browse, keep):
+    keep("Answers are short.", kind="feedback", name="short")
+    keep("Answers are never long.", kind="feedback", name="short", user=True)
+    browser = browse()
+    answer = browser.post("memories/move", {"name": "short", "scope": "project"})
+    assert answer.status == 400 and "has a memory called short" in answer.text
+    assert len(names(browser.get())) == 2
+
+
+@pytest.mark.parametrize(
+    "ref", ["nobody", "..%2F..%2Fetc%2Fpasswd", "%2e%2e", "a%00b", "%3Cb%3E", "x" * 500, "%F0%9F%98%80"]
+)
+def test_a_name_that_nothing_has_is_told(browse, keep, ref):
+    keep("The gateway is retried three times.", name="retries")
+    for scope in ("", "?scope=project"):
+        answer = browse().get(f"memory/{ref}{scope}")
+        assert answer.status == 404 and "no memory is called" in html.unescape(answer.text)
+        assert "<b>" not in answer.text
+
+
+@pytest.mark.parametrize("deed", ["pin", "edit", "forget", "restore", "move", "undo", "burn"])
+def test_a_change_of_nothing_changes_nothing(browse, keep, deed):
+    keep("The gateway is retried three times.", name="retries")
+    browser = browse()
+    for form in (
+        {},
+        {"name": "nobody", "scope": "project", "run": "zzzz"},
+        {"name": "retries", "scope": "moon", "run": "%"},
+    ):
+        assert browser.post(f"memories/{deed}", form).status in (400, 404, 409, 500)
+    assert browser.get(f"memories/{deed}").status == 405
+    form = {"name": "retries", "scope": "project", "pinned": "yes", "text": "x", "proof": "0"}
+    assert browser.post(f"memories/{deed}", form).status == 400
+    assert names(browser.get()) == ["retries"] and browser.get("memory/retries").text.count("<strong>") == 1
+
+
+def test_hostile_texts_stand_as_texts_in_a_memory(browse, keep, project):
+    more = {"title": HOSTILE, "description": HOSTILE, "tags": [HOSTILE[:40]], "anchors": [HOSTILE]}
+    keep(f"Never run {HOSTILE} here.", why=HOSTILE, name="hostile", **more)
+    folder = App(folder=project).open_store().path
+    source = f'{{session: "{"<b>"}", uuid: "<i>", at: "<u>", quote: "<script>alert(3)</script>"}}'
+    (folder / "odd.md").write_text(
+        f"---\nname: odd\ntype: '<b>'\nsources:\n  - {source}\naliases: ['<s>']\n---\n{HOSTILE}\n"
+    )
+    browser = browse()
+    done = quote(HOSTILE)
+    for path in (f"memory/hostile?done={done}&undo={done}&q={done}", "memory/odd"):
+        page = browser.get(path)
+        assert page.status == 200 and html.escape("<script>alert") in page.text
+        for tag in ("<script>alert", "<img", "<b>", "<i>", "<u>", "<s>", "49"):
+            assert tag not in re.sub(r"[0-9a-f]{8,}|20\d\d-\d\d-\d\d \d\d:\d\d", "", page.text)
+    browser.post("memories/forget", {"name": "hostile", "scope": "project"})
+    for path in ("?show=left", "memory/hostile?scope=project"):
+        assert "<script>alert" not in browser.get(path).text
