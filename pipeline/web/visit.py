@@ -26,8 +26,6 @@ from pipeline.web.rendering import render
 
 MOST_FORM = 400_000
 """Characters of a form; a memory's file has far less."""
-ROWS = 100
-"""Rows of a list on one page."""
 SECTIONS = (
     ("memories", "Memories", ""),
     ("today", "Today", "today"),

@@ -12,7 +12,8 @@ from pipeline.app.changes import MemoryChange
 from pipeline.app.dream_reports import Dream
 from pipeline.core.errors import UsageError
 from pipeline.text.humanize import count
-from pipeline.web.visit import ROWS, Visit
+from pipeline.web.listed import ROWS
+from pipeline.web.visit import Visit
 
 _WILL = {
     "created": "will leave",

@@ -15,7 +15,8 @@ from pipeline.core.errors import ReverieError, UsageError
 from pipeline.core.ids import digest
 from pipeline.hooklib.plain import clipped
 from pipeline.text.humanize import count
-from pipeline.web.visit import ROWS, Visit
+from pipeline.web.listed import ROWS
+from pipeline.web.visit import Visit
 
 _NUMBERS_NAMED = 5
 _DONE_CHARS = 60
