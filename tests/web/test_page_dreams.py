@@ -7,11 +7,13 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from pipeline.app.application import App
+from pipeline.app.changes import MemoryChange
 from pipeline.consolidation.commit import report as reports
 from pipeline.consolidation.commit.report import DreamReport
 from pipeline.core.home import Home
 from pipeline.ledger import open_ledger
 from pipeline.store import Store
+from pipeline.web.rendering import environment
 from pipeline.web.visit import Setting
 from tests.support.dreaming import Dreaming, note, op, planned
 from tests.web.conftest import Browser
@@ -44,7 +46,7 @@ class Night:
         return answer.text
 
     def turn(self, page):
-        given = {name: re.search(rf'name="{name}" value="([^"]+)"', page)[1] for name in ("run", "dream")}
+        given = {name: re.findall(rf'name="{name}" value="([^"]+)"', page)[0] for name in ("run", "dream")}
         answer = self.browser.post("dreams/undo", given)
         assert answer.status == 303
         return parse_qs(urlsplit(answer.headers["location"]).query)["done"][0]
@@ -76,6 +78,16 @@ def test_a_merge_stands_old_beside_new_with_what_covers_what_it_left_out(night):
     assert "<ins>Tabs are shown &lt;b&gt;four&lt;/b&gt; wide.</ins>" in page and "<b>" not in page
     assert '<h2 class="first">Dream of' in page and "What it cost" in page and report.run_id in page
     assert f"<dt>model calls</dt><dd>{report.calls}" in page and f"{report.tokens:,}" in page
+
+
+def test_what_a_report_says_covers_a_sentence_stands_beside_it():
+    left = MemoryChange(note("old", "Tabs.\n\n**Why:** They are <i>narrow</i>."), None, in_archive=True)
+    change = vars(environment().get_template("diff.html").module)["change"]
+    covers = {"Why: They are <i>narrow</i>.": "Tabs take <b>less</b>."}
+    text = change(left, [left], covers)
+    assert "<del>Why: They are &lt;i&gt;narrow&lt;/i&gt;.</del>" in text
+    assert "Tabs take &lt;b&gt;less&lt;/b&gt;." in text and text.count("nothing takes its place") == 1
+    assert change(left, [left]).count("nothing takes its place") == 2
 
 
 def test_a_dream_is_undone_and_done_again(night):

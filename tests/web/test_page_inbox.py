@@ -2,6 +2,7 @@
 
 import json
 import re
+from datetime import UTC, datetime
 from html.parser import HTMLParser
 from urllib.parse import parse_qs, urlsplit
 
@@ -9,7 +10,6 @@ import pytest
 
 from pipeline.app.application import App
 from pipeline.consolidation.commit.proposals import inbox_item
-from pipeline.core.clock import parse_time
 from pipeline.domain.operations import Operation, Refused
 from pipeline.extraction import cited_writes
 from pipeline.ledger import inbox, open_ledger
@@ -18,7 +18,7 @@ from pipeline.web.visit import Setting
 from tests.support.stores import memory
 from tests.web.conftest import Browser
 
-NOW = parse_time("2026-11-20T12:00:00Z")
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 SPOKEN = "2026-11-19T10:00:00Z"
 SAID = {
@@ -95,19 +95,28 @@ class Shop:
         answer = self.browser.post("inbox/decide", {"decision": word, "item": numbers, **more})
         if answer.status == 303:
             asked = parse_qs(urlsplit(answer.headers["location"]).query)
-            answer.asked = {name: values[0] for name, values in asked.items()}
+            vars(answer)["asked"] = {name: values[0] for name, values in asked.items()}
         return answer
 
     def names(self):
         return {document.name for document in self.store.scan().documents}
 
 
+class Tags(HTMLParser):
+    """Collects each tag with its attributes."""
+
+    def __init__(self):
+        super().__init__()
+        self.found = []
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+
+
 def tags_of(text):
-    found = []
-    reader = HTMLParser()
-    reader.handle_starttag = lambda tag, given: found.append((tag, dict(given)))
+    reader = Tags()
     reader.feed(text)
-    return found
+    return reader.found
 
 
 @pytest.fixture
@@ -239,7 +248,7 @@ def test_a_yes_that_can_not_be_shows_why_beside_the_item(shop):
 
 def edit(shop, number, text, decision="keep", seen=None):
     page = shop.item(number)
-    seen = seen or re.search(r'name="seen" value="(\w+)"', page)[1]
+    seen = seen or re.findall(r'name="seen" value="(\w+)"', page)[0]
     return shop.browser.post("inbox/edit", {"item": number, "text": text, "decision": decision, "seen": seen})
 
 

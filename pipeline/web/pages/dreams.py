@@ -12,9 +12,9 @@ from pipeline.app.changes import MemoryChange
 from pipeline.app.dream_reports import Dream
 from pipeline.core.errors import UsageError
 from pipeline.text.humanize import count
+from pipeline.web.listed import ROWS
 from pipeline.web.visit import Visit
 
-_SHOWN = 100
 _WILL = {
     "created": "will leave",
     "restored": "will leave",
@@ -28,7 +28,7 @@ _THEN = {"created": "left", "restored": "left", "retired": "came back", "removed
 def shelf(visit: Visit) -> Response:
     """Return the newest dream, or the one that was asked for, beside the list of all."""
     start = visit.number("from", 0, most=1_000_000)
-    rows, total = dream_reports.newest(visit.app, start, _SHOWN)
+    rows, total = dream_reports.newest(visit.app, start, ROWS)
     run = visit.asked("run") or (rows[0].report.run_id if rows else "")
     found = dream_reports.dream(visit.app, run) if run else None
     return visit.page(
@@ -37,7 +37,7 @@ def shelf(visit: Visit) -> Response:
         "Dreams",
         rows=rows,
         start=start,
-        most=_SHOWN,
+        most=ROWS,
         total=total,
         dream=found,
         **(_told_of(found) if found else {}),

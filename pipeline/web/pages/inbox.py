@@ -15,11 +15,11 @@ from pipeline.core.errors import ReverieError, UsageError
 from pipeline.core.ids import digest
 from pipeline.hooklib.plain import clipped
 from pipeline.text.humanize import count
+from pipeline.web.listed import ROWS
 from pipeline.web.visit import Visit
 
-_SHOWN = 100
-_MOST_NAMED = 5
-_NAME_CHARS = 60
+_NUMBERS_NAMED = 5
+_DONE_CHARS = 60
 _WORDS: dict[str, tuple[Callable[[App, int], dict[str, Any]], str]] = {
     "accept": (decisions.accept, "Accepted"),
     "reject": (decisions.reject, "Rejected"),
@@ -63,8 +63,8 @@ def decide(visit: Visit) -> Response:
     undoable = [row["id"] for row in done] if word == "accept" else []
     message = f"{past} {_named(done)}." if done else ""
     if failed:
-        numbered = ", ".join(str(number) for number, _ in failed[:_MOST_NAMED])
-        more = "…" if len(failed) > _MOST_NAMED else ""
+        numbered = ", ".join(str(number) for number, _ in failed[:_NUMBERS_NAMED])
+        more = "…" if len(failed) > _NUMBERS_NAMED else ""
         message += f" {count(len(failed), 'item')} could not be: number {numbered}{more}."
     item = failed[0][0] if failed else following or ""
     return visit.go(
@@ -72,7 +72,7 @@ def decide(visit: Visit) -> Response:
         message.strip(),
         item=item,
         kind=visit.given("kind"),
-        undo=",".join(map(str, undoable[:_SHOWN])),
+        undo=",".join(map(str, undoable[:ROWS])),
     )
 
 
@@ -114,7 +114,7 @@ def _page(
     rows = _of_kind(every, kind)
     number = number or visit.number("item", 0, most=10**12)
     at = next((at for at, row in enumerate(rows) if row["id"] == number), None)
-    start = visit.number("from", 0, most=1_000_000) if at is None else at // _SHOWN * _SHOWN
+    start = visit.number("from", 0, most=1_000_000) if at is None else at // ROWS * ROWS
     kinds: dict[str, int] = {}
     for row in every:
         kinds[row["kind"]] = kinds.get(row["kind"], 0) + 1
@@ -123,9 +123,9 @@ def _page(
         "inbox",
         "Inbox",
         status=400 if wrong else 200,
-        rows=[{**row, "brief": brief(row)} for row in rows[start : start + _SHOWN]],
+        rows=[{**row, "brief": brief(row)} for row in rows[start : start + ROWS]],
         start=start,
-        most=_SHOWN,
+        most=ROWS,
         total=len(rows),
         every=len(every),
         kinds=kinds,
@@ -191,7 +191,7 @@ def _following(rows: Sequence[dict[str, Any]], numbers: Sequence[int]) -> int:
 
 def _named(rows: Sequence[dict[str, Any]]) -> str:
     if len(rows) == 1:
-        return clipped(str(rows[0]["name"]), _NAME_CHARS)
+        return clipped(str(rows[0]["name"]), _DONE_CHARS)
     return count(len(rows), "item")
 
 
