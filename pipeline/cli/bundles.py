@@ -41,8 +41,9 @@ def bundle(
 ) -> None:
     """Write what a run was judged by into one redacted archive.
 
-    It is to hand on with a report of a fault: replies, the lines they cite with those around them, the memories they are about, what was done and what
-    was turned down, versions; nothing else that was said. What is in it is shown first.
+    It is to hand on with a report of a fault: replies, the lines they cite with those around them, the
+    memories they are about, what was done and what was turned down, versions; nothing else that was said.
+    What is in it is shown first.
     """
     made = use_case.collect(App(), run)
     if not as_json:
@@ -70,7 +71,8 @@ def replay(
 ) -> None:
     """Run a bundle again without a model, and say what differs.
 
-    It is screened, judged by the kept replies and planned as it was, over a store of its own. Ends with 1 if anything else comes out.
+    It is screened, judged by the kept replies and planned as it was, over a store of its own. Ends with 1 if
+    anything else comes out.
     """
     found = replaying.replay(file)
     output.data(found, lambda: _tell_replay(found), as_json=as_json)
