@@ -209,7 +209,7 @@ def test_it_holds_the_lines_that_were_cited_and_no_secret_path_or_name(bench, ap
     outcome = turn(bench, talk, reply(fact(6, SAID, why=f"It stands in {home}/shop/app.log.")))
     with bench.ledger.transaction():
         known = runs.run(bench.ledger, outcome.run_id)
-        packed = json.loads(known.reply_json)
+        packed = json.loads((known and known.reply_json) or "{}")
         packed["reply"]["memories"][0]["why"] = f"The token is {TOKEN}."
         bench.ledger.execute(
             "UPDATE runs SET reply_json = ? WHERE id = ?", (json.dumps(packed), outcome.run_id)
