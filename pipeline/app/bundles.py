@@ -171,7 +171,7 @@ def _memories(app: App, ledger: Ledger, run: runs.Run, packed: Mapping[str, Any]
         for item in inbox.list_inbox(ledger, state=None)
         if item.kind != inbox.CITED
         and item.run_id != run.id
-        and item.created_at < began
+        and item.created_at <= began
         and (item.decided_at is None or item.decided_at > began)
         and str(item.payload.get("name")) in named
         and item.store in (run.store, str(Home(app.home).user_store))

@@ -65,7 +65,7 @@ def sandbox(
     with TemporaryDirectory(prefix="reverie-run-") as folder:
         home = Home(Path(folder).resolve() / "home")
         home.path.mkdir()
-        own = home.user_store if user_scope else home.path.parent / "memory"
+        own = home.user_store if user_scope else home.path.parent / "copy"
         for source, target in ((everyone, home.user_store), (store, own)):
             if source is not None and source.is_dir() and not target.exists():
                 shutil.copytree(source, target, symlinks=True)

@@ -39,10 +39,11 @@ def bundle(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Write what a run of extraction was judged by into one redacted archive, to hand on with a report.
+    """Write what a run was judged by into one redacted archive.
 
-    Replies, the lines they cite with those around them, the memories they are about, what was done and what
-    was turned down, versions; nothing else that was said. What is in it is shown first.
+    It is to hand on with a report of a fault: replies, the lines they cite with those around them, the
+    memories they are about, what was done and what was turned down, versions; nothing else that was said.
+    What is in it is shown first.
     """
     made = use_case.collect(App(), run)
     if not as_json:
@@ -68,9 +69,10 @@ def replay(
     file: Annotated[Path, typer.Argument(metavar="BUNDLE", help="What `reverie bundle` wrote.")],
     as_json: JsonOption = False,
 ) -> None:
-    """Run a bundle again, without any model and over a store of its own.
+    """Run a bundle again without a model, and say what differs.
 
-    It is screened, judged by the kept replies and planned as it was. Ends with 1 if anything else comes out.
+    It is screened, judged by the kept replies and planned as it was, over a store of its own. Ends with 1 if
+    anything else comes out.
     """
     found = replaying.replay(file)
     output.data(found, lambda: _tell_replay(found), as_json=as_json)
@@ -86,10 +88,10 @@ def rerun(
     model: Annotated[str, typer.Option("--model", metavar="NAME", help="Default: config.")] = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Show what another model, or the prompts of today, would have done with a run's dialogue.
+    """Ask another model about a run's dialogue; nothing is written.
 
-    It is asked about the rows of the ledger that the run read, over a copy of the store. Nothing is written
-    into the store; the calls count under your caps.
+    Or the same with the prompts of today. What it would have done is shown beside what was done. It is asked
+    about the rows of the ledger that the run read, over a copy of the store; the calls count under your caps.
     """
     with progress("asking"):
         found = rerunning.rerun(App(llm=llm), run, model=model)

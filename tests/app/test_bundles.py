@@ -1,4 +1,4 @@
-"""A run handed on as a bundle, run again from it, and asked anew: what each holds, comes to, and leaves alone."""
+"""A run handed on as a bundle, run again from it, and asked anew: what each holds and leaves alone."""
 
 from __future__ import annotations
 
@@ -100,6 +100,17 @@ def proposed(bench: Bench, app: App) -> Outcome:
     return turn(bench, spoken(SAID), reply(fact(1, SAID)))
 
 
+def heard_elsewhere(bench: Bench, app: App) -> Outcome:
+    statement = "The payment gateway is retried 3 times at most, for Zanzibar too."
+    talk = spoken(FAR, "A: Good.", "hm", "A: And?", "well", SAID)
+    return turn(bench, talk, reply(fact(6, SAID, statement=statement)))
+
+
+def waits_already(bench: Bench, app: App) -> Outcome:
+    proposed(bench, app)
+    return turn(bench, spoken(SAID, session="5e56"), reply(fact(1, SAID)))
+
+
 def forgotten(bench: Bench, app: App) -> Outcome:
     talk = spoken(SAID, "a", "b", "c", "d")
     turn(bench, talk, reply(fact(1, SAID)))
@@ -141,6 +152,8 @@ CASES: dict[str, tuple[Callable[[Bench, App], Outcome], str]] = {
     "turned down": (turned_down, "proposed"),
     "reworded": (reworded, "applied"),
     "proposed": (proposed, "proposed"),
+    "heard elsewhere": (heard_elsewhere, "applied"),
+    "waits already": (waits_already, "known"),
     "forgotten": (forgotten, "nothing"),
     "as a whole": (as_a_whole, "applied"),
     "by rules": (by_rules, "applied"),
@@ -196,7 +209,7 @@ def test_it_holds_the_lines_that_were_cited_and_no_secret_path_or_name(bench, ap
     outcome = turn(bench, talk, reply(fact(6, SAID, why=f"It stands in {home}/shop/app.log.")))
     with bench.ledger.transaction():
         known = runs.run(bench.ledger, outcome.run_id)
-        packed = json.loads(known.reply_json)
+        packed = json.loads((known and known.reply_json) or "{}")
         packed["reply"]["memories"][0]["why"] = f"The token is {TOKEN}."
         bench.ledger.execute(
             "UPDATE runs SET reply_json = ? WHERE id = ?", (json.dumps(packed), outcome.run_id)
