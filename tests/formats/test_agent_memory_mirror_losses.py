@@ -9,9 +9,11 @@ import pytest
 
 from pipeline.formats.agent_memory import AgentMemory
 from pipeline.formats.agent_memory.memory import Change
+from pipeline.formats.agent_memory.transfer import export
 from pipeline.revision import Door
 from pipeline.revision.compose import Removal
 
+SECRET = "ghp_" + "a1B2c3D4e5F6" * 3
 CORE = "core_memories.jsonl"
 
 
@@ -213,3 +215,37 @@ def test_a_person_and_the_worker_are_told(desk, caplog):
     out = desk.here("agent-memory", "sync", "--user").out
     assert "1 memory is only in the files" in out and "both are the same" not in out
     assert "1 imported" in desk.here("agent-memory", "sync", "--user", "--bring-back").out
+
+
+def test_a_secret_of_ours_goes_nowhere(pair):
+    mine = pair.write(title=f"The token {SECRET}", body=f"The token is {SECRET} for deploys.\n")
+    assert pair.sync() == {mine: "exported"} and "secret" in pair.done.rows[0].why
+    file = pair.path / pair.documents()[mine].path
+    file.write_text(file.read_text().replace("for deploys", "for builds"))
+    assert pair.sync() == {mine: "changed there"} and "secret" in pair.done.rows[0].why
+    assert "builds" in pair.files.get(mine, touch=False)["content"]
+    assert not any(SECRET in file.read_text() for file in pair.files.root.rglob("*") if file.is_file())
+    assert pair.sync() == {}
+
+
+def test_a_secret_in_the_files_is_not_exported(pair):
+    pair.files.append("core", f"The token is {SECRET} for deploys.")
+    target = pair.path.parent / "out.jsonl"
+    assert export(pair.files, target) == 1
+    assert SECRET not in target.read_text() and "for deploys" in target.read_text()
+    assert any("secrets left out of the export: 1" in text for text in pair.files.warnings)
+
+
+def test_title_and_description_follow_the_text_they_were_made_of(pair):
+    body, new = "Deploys run on Tuesdays. Ask Ann.\n", "Deploys run on Fridays."
+    made = pair.write(
+        "made", title="Deploys run on Tuesdays", description="Deploys run on Tuesdays.", body=body
+    )
+    own = pair.write("own", title="The calendar", description="Deploys run on Tuesdays.", body=body)
+    pair.sync()
+    for ident in (made, own):
+        pair.files.update(ident, Change(content=new))
+    pair.sync()
+    found = {ident: pair.documents()[ident].memory for ident in (made, own)}
+    assert (found[made].title, found[made].description) == ("Deploys run on Fridays", new)
+    assert (found[own].title, found[own].description) == ("The calendar", new)

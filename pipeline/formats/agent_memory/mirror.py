@@ -190,14 +190,14 @@ class _Plan:
             self._row(ident, document.name, "left", "it is archived there, and in use here")
             self.known[ident] = Known(DELETED, ours)
         else:
-            self._export(ident, mine, document.name)
+            self._export(ident, mine, document)
 
     def _leave(self, ident: str, document: Document, mine: Record) -> None:
         """Decide about a memory that the files don't have any more."""
         if ident not in self._archived and self._kind_of(ident) in self._unread:
-            self._export(ident, mine, document.name, "lines of its file there can't be read")
+            self._export(ident, mine, document, "lines of its file there can't be read")
         elif ident not in self._archived and self._wish.bring_back:
-            self._export(ident, mine, document.name)
+            self._export(ident, mine, document)
         else:
             self._gone[ident] = document
 
@@ -306,13 +306,13 @@ class _Plan:
         if not self._fits(new, document.name):
             return
         self._change[ident] = new
-        self._row(ident, document.name, deed, why)
+        self._row(ident, document.name, deed, why or _left_out(document))
         self.known[ident] = Known(_digest(new), _digest(mine))
 
-    def _export(self, ident: str, mine: Record, name: str, why: str = "") -> None:
-        if self._fits(mine, name):
+    def _export(self, ident: str, mine: Record, document: Document, why: str = "") -> None:
+        if self._fits(mine, document.name):
             self._add.append(mine)
-            self._row(ident, name, "exported", why)
+            self._row(ident, document.name, "exported", why or _left_out(document))
             self.known[ident] = Known(_digest(mine), _digest(mine))
 
     def _fits(self, record: Record, name: str) -> bool:
@@ -403,6 +403,10 @@ class _Plan:
 
 def _digest(record: Mapping[str, Any]) -> str:
     return digest(orjson.dumps(shared(record), option=orjson.OPT_SORT_KEYS))[:32]
+
+
+def _left_out(document: Document) -> str:
+    return "a secret in it was left out" if mapping.holds_secret(document.memory) else ""
 
 
 def imprint(memory: AgentMemory, of_store: str) -> str:
