@@ -23,10 +23,11 @@ from pipeline.formats.agent_memory.checking import Finding
 from pipeline.formats.agent_memory.index import VERSION, version_of
 from pipeline.formats.agent_memory.layout import acl_command
 from pipeline.formats.agent_memory.memory import Page
-from pipeline.formats.agent_memory.mirror import Synced, in_words
+from pipeline.formats.agent_memory.outcome import Synced, Wish, in_words
 from pipeline.text.humanize import count
 
 _MOST_ROWS = 20
+YesOption = Annotated[bool, typer.Option("--yes", help="Archive also where many are gone at once.")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Write over what is there.")]
 
 
@@ -134,6 +135,10 @@ def migrate(folder: DirOption = None) -> None:
 
 def sync(
     dry_run: DryRunOption = False,
+    yes: YesOption = False,
+    bring_back: Annotated[
+        bool, typer.Option("--bring-back", help="What vanished from one side comes back from the other.")
+    ] = False,
     user: UserOption = False,
     graph: GraphOption = None,
     store: StoreOption = None,
@@ -145,7 +150,7 @@ def sync(
     `reverie config set agent_memory.mirror user` keeps the memories for all projects so after each run.
     """
     app, memory = App(store=store, user=user, graph=graph), opened(folder)
-    done = mirroring.sync(app, memory, dry_run=dry_run)
+    done = mirroring.sync(app, memory, Wish(dry_run=dry_run, yes=yes, bring_back=bring_back))
     tell_warnings(memory)
     output.data(done, lambda: _tell_sync(done), as_json=as_json)
     if dry_run:
@@ -195,7 +200,13 @@ def _tell_findings(found: Sequence[Finding]) -> None:
 
 
 def _tell_sync(done: Synced) -> None:
-    output.line(in_words(done.rows) or "both are the same")
+    for text in done.notices:
+        output.hanging("held back: ", text)
+    if done.only_there:
+        number = count(done.only_there, "memory is", "memories are")
+        output.line(f"{number} only in the files, lost or taken back here; --bring-back fetches them")
+    if done.rows or not (done.notices or done.only_there):
+        output.line(in_words(done.rows) or "both are the same")
     named = [row for row in done.rows if row.why]
     for row in named[:_MOST_ROWS]:
         output.hanging("- ", f"{row.name or row.id}: {row.why}")

@@ -29,28 +29,29 @@ def keep(context: WorkerContext) -> None:
 
 def _keep(context: WorkerContext, path: Path) -> None:
     # Deferred: in most homes none is wanted.
-    from pipeline.formats.agent_memory import mirror
+    from pipeline.formats.agent_memory import mirror, notes
     from pipeline.formats.agent_memory.memory import AgentMemory
     from pipeline.formats.agent_memory.options import default_folder
+    from pipeline.formats.agent_memory.outcome import Wish, in_words
 
     root = default_folder(context.settings.agent_memory.folder)
     memory = AgentMemory(root, clock=context.clock)
-    state = mirror.state_file(Home(context.home).mirrors, path, root)
+    state = notes.state_file(Home(context.home).mirrors, path, root)
     seen = mirror.imprint(memory, last_look.files_of(path))
-    _, noted = mirror.read_state(state)
-    if seen == noted:
+    if seen == notes.read_state(state).seen:
         return
     store = context.opened_store(path)
     if store.is_team:
         LOG.warning("%s is a team's: it is no mirror of anything", path)
         return
     writes = context.settings.store.mode == "auto"
-    done = mirror.sync(memory, store, state, now=context.clock.now(), writes=writes)
-    for text in memory.warnings:
+    done = mirror.sync(memory, store, state, now=context.clock.now(), wish=Wish(writes=writes))
+    for text in (*memory.warnings, *done.notices):
         LOG.warning("agent-memory: %s", text)
     if done.change:
         context.owe(path)
     if done.rows:
-        LOG.info("mirror of %s: %s", path, mirror.in_words(done.rows))
-    known, _ = mirror.read_state(state)
-    mirror.write_state(state, known, mirror.imprint(memory, last_look.files_of(path)))
+        LOG.info("mirror of %s: %s", path, in_words(done.rows))
+    noted = notes.read_state(state)
+    noted.seen = mirror.imprint(memory, last_look.files_of(path))
+    notes.write_state(state, noted)

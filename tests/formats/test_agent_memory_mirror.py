@@ -9,11 +9,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.config import Settings
-from pipeline.context import open_store
 from pipeline.core.ids import derived_id, new_id
 from pipeline.domain.memory import TYPES, Evidence
-from pipeline.formats.agent_memory import AgentMemory, mirror
 from pipeline.formats.agent_memory.mapping import changed_by, memory_of, record_of, shared, word_of
 from pipeline.formats.agent_memory.memory import Change
 from pipeline.formats.agent_memory.schema import faults, made
@@ -21,7 +18,7 @@ from pipeline.revision import Door
 from pipeline.revision.compose import Removal
 from pipeline.store.files.document import compose, parse
 from tests.formats.conftest import NOON
-from tests.support.stores import die_at, save
+from tests.support.stores import die_at
 from tests.support.stores import memory as ours
 
 SECRET = "ghp_" + "a1B2c3D4e5F6" * 3
@@ -104,45 +101,6 @@ def test_words_and_shares_keep_each_other():
 
 
 # -- both sides ---------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def pair(tmp_path, root, clock):
-    return Pair(tmp_path, AgentMemory(root, clock=clock), clock)
-
-
-class Pair:
-    """A store and the files."""
-
-    def __init__(self, folder, files, clock):
-        self.files, self.clock, self.state = files, clock, folder / "mirrors" / "pair.json"
-        self.path = folder / "store"
-        self.path.mkdir(mode=0o700)
-
-    @property
-    def store(self):
-        return open_store(self.path, Settings())
-
-    def sync(self, **more):
-        """Bring both in step, and return what was done by id."""
-        self.clock.at += timedelta(minutes=1)
-        self.done = mirror.sync(self.files, self.store, self.state, now=self.clock.now(), **more)
-        return {row.id: row.deed for row in self.done.rows}
-
-    def documents(self):
-        return {item.id: item for item in self.store.scan().documents}
-
-    def texts(self):
-        """Return the texts on both sides."""
-        here = sorted(item.memory.body.strip() for item in self.documents().values())
-        there = sorted(r["content"] for k in ("core", "learning", "task") for r in self.files.records(k))
-        return here, there
-
-    def write(self, name="ours", **more):
-        values = {"type": "decision", "description": "Ours.", "body": "Ours says this.\n", "id": new_id()}
-        memory = ours(name, **{**values, "origin": "assistant-inferred", **more})
-        save(self.store, memory, id=f"run-{name}")
-        return memory.id
 
 
 def test_each_side_gets_what_only_the_other_has_and_then_nothing_happens(pair):

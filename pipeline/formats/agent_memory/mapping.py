@@ -16,6 +16,7 @@ from typing import Any
 from pipeline.core.clock import iso, parse_time
 from pipeline.core.ids import derived_id
 from pipeline.domain.memory import FINISHED, HUMAN_ONLY, MAX_DESCRIPTION, TYPES, Memory
+from pipeline.domain.sentences import folded, sentences
 from pipeline.formats.agent_memory import schema
 from pipeline.formats.agent_memory.schema import (
     BLOCKED,
@@ -43,6 +44,7 @@ WORTH: Mapping[str, float] = {"high": 0.8, "medium": 0.5, "low": 0.3}
 _LEAST = (("high", 0.7), ("medium", 0.4))
 _TYPE: Mapping[str, str] = {CORE: "project", LEARNING: "general", TASK: "task"}
 """Our type of what comes in without one."""
+_MOST_TITLE = 70
 _MARK = re.compile(r"\[redacted:[^\]\n]*\]")
 _LEFT_OUT = "(a secret was left out)"
 SHARED = ("type", "content", "category", "tags", "importance", "task_metadata")
@@ -71,11 +73,15 @@ def shared(record: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+_TEXTS = ("content", "category", "tags", "task_metadata")
+"""The fields of a record in which a secret can stand."""
+
+
 # -- out ----------------------------------------------------------------------------------------------
 
 
 def record_of(memory: Memory, used: Mapping[str, Any], now: datetime) -> Record:
-    """Return `memory` as agent-memory has it; `used` is what our store counted of it.
+    """Return `memory` as agent-memory has it, without secrets; `used` is what our store counted of it.
 
     Whether it fits is for `schema.require_sound` to say: no text is cut. Tags that don't fit stay out.
     """
@@ -100,7 +106,17 @@ def record_of(memory: Memory, used: Mapping[str, Any], now: datetime) -> Record:
     record |= {"category": category} if category else {}
     meta = _task_of(memory) if kind == TASK else {}
     record |= {"task_metadata": meta} if meta else {}
-    return {**record, THEIRS: _ours_alone(memory)}
+    return {
+        **record,
+        **_clean({name: record[name] for name in _TEXTS if name in record}),
+        THEIRS: _clean(_ours_alone(memory)),
+    }
+
+
+def holds_secret(memory: Memory) -> bool:
+    """Whether something is left out of `memory` where it goes out."""
+    texts = [memory.whole_text, memory.name, memory.outcome, *memory.tags, *memory.blockers]
+    return any(redact(text).found for text in texts if text)
 
 
 def _kept(memory: Memory) -> dict[str, Any]:
@@ -199,14 +215,26 @@ def changed_by(memory: Memory, record: Record, now: datetime) -> Memory:
         values["extra"][OURS].pop("category", None)
     if wanted.body.strip() != memory.body.strip():
         values["body"] = wanted.body
-        if first_line(memory.body) == memory.description:
-            values["description"] = first_line(wanted.body)
+        values |= _of_body(memory, wanted.body)
     fitting = tuple(tag for tag in memory.tags if len(tag) <= MOST_TAG_CHARACTERS)[:MOST_TAGS]
     if wanted.tags != fitting:
         values["tags"] = (*wanted.tags, *(tag for tag in memory.tags if tag not in fitting))
     if word_of(memory.importance) != record["importance"]:
         values["importance"] = WORTH[record["importance"]]
     return _with_task(replace(memory, **values), record, memory.status)
+
+
+def _of_body(memory: Memory, body: str) -> dict[str, Any]:
+    """Return title and description for a new `body`: what was made of the former text and isn't in it."""
+    new = {sentence.folded for sentence in sentences(body)}
+    values: dict[str, Any] = {}
+    if folded(memory.description) not in new:
+        values["description"] = first_line(body)
+    start = folded(memory.title.rstrip("….,;: "))
+    old = [sentence.folded for sentence in sentences(memory.body)]
+    if start and any(text.startswith(start) for text in old) and not any(t.startswith(start) for t in new):
+        values["title"] = one_line(first_line(body), _MOST_TITLE).rstrip(".,;:")
+    return values
 
 
 def _with_task(memory: Memory, record: Record, status: str) -> Memory:

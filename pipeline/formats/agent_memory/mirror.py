@@ -8,159 +8,104 @@ side archived or took out, the other archives. What comes in goes through the on
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import orjson
 
 from pipeline.core import faults
-from pipeline.core.atomic import write_atomic
 from pipeline.core.clock import parse_time
 from pipeline.core.errors import KeptAsItIsError
 from pipeline.core.ids import derived_id, digest, new_id
 from pipeline.domain.memory import Memory
-from pipeline.formats.agent_memory import mapping, schema
+from pipeline.formats.agent_memory import doubts, mapping, schema
 from pipeline.formats.agent_memory.errors import AgentMemoryError
 from pipeline.formats.agent_memory.layout import FILES
 from pipeline.formats.agent_memory.mapping import memory_of, record_of, shared
 from pipeline.formats.agent_memory.memory import AgentMemory
+from pipeline.formats.agent_memory.notes import DELETED, Known, Notes, read_state, write_state
 from pipeline.formats.agent_memory.options import HARD
+from pipeline.formats.agent_memory.outcome import Deed, Row, Synced, Wish
 from pipeline.formats.agent_memory.reading import fingerprint
 from pipeline.formats.agent_memory.schema import KINDS, Record, stamp
 from pipeline.revision import Door
 from pipeline.revision.compose import Removal, lost_between
-from pipeline.store import Document, Store
+from pipeline.store import Document, Store, undone_runs
 from pipeline.store.derived import usage
 from pipeline.text.humanize import count
 from pipeline.verify.flaw import Flaw
 
-Deed = Literal[
-    "imported",
-    "exported",
-    "changed here",
-    "changed there",
-    "archived here",
-    "archived there",
-    "both kept",
-    "left",
-]
 _THERE = "changed in agent-memory"
 _GONE = "archived or deleted in agent-memory"
 _NOT_HERE = "nothing is written here in this mode"
-_DELETED = "deleted"
-"""Stands for the digest of a memory that was taken out of the files, and that a person keeps here."""
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A memory that was not the same on both sides: its id, its name here, what is done, and why not more."""
-
-    id: str
-    name: str
-    deed: Deed
-    why: str = ""
-
-
-@dataclass(slots=True)
-class Synced:
-    """What was done; `change` is the id of the change of our store, "" where nothing was written there."""
-
-    rows: list[Row] = field(default_factory=list)
-    change: str = ""
-
-    def number(self, *deeds: Deed) -> int:
-        """Return with how many memories one of `deeds` was done."""
-        counted = Counter(row.deed for row in self.rows)
-        return sum(counted[deed] for deed in deeds)
-
-
-@dataclass(slots=True)
-class Known:
-    """What both sides had when they were last the same: digests of the shared fields, theirs and ours."""
-
-    theirs: str
-    ours: str
-
-
-def state_file(mirrors: Path, store: Path, root: Path) -> Path:
-    """Return the file that notes what a store and a folder had when they were last the same."""
-    both = "\0".join((str(store), str(root)))
-    return mirrors / f"{digest(both)[:16]}.json"
-
-
-def read_state(file: Path) -> tuple[dict[str, Known], str]:
-    """Return what is noted by id, and how files were then; nothing where nothing can be read."""
-    try:
-        held = orjson.loads(file.read_bytes())
-        known = {ident: Known(str(pair[0]), str(pair[1])) for ident, pair in held["known"].items()}
-        return known, str(held["seen"])
-    except (OSError, ValueError, TypeError, LookupError, AttributeError):
-        return {}, ""
-
-
-def write_state(file: Path, known: Mapping[str, Known], seen: str = "") -> None:
-    """Note what both sides have, and by `seen` how their files are."""
-    pairs = {ident: [pair.theirs, pair.ours] for ident, pair in known.items()}
-    write_atomic(file, orjson.dumps({"known": pairs, "seen": seen}))
 
 
 def sync(
-    memory: AgentMemory,
-    store: Store,
-    state: Path,
-    *,
-    now: datetime,
-    writes: bool = True,
-    dry_run: bool = False,
+    memory: AgentMemory, store: Store, state: Path, *, now: datetime, wish: Wish | None = None
 ) -> Synced:
-    """Bring the store and the files in step; with `writes` false nothing comes into the store.
+    """Bring the store and the files in step, as far as nothing says that what is missing was lost.
 
     Raises AgentMemoryError and StoreError as their parts do; what was not written is found again next time.
     """
-    if dry_run and not memory.exists:
-        plan = _Plan(memory, store, read_state(state)[0], now, writes=writes)
-        plan.make()
-        return Synced(plan.rows)
+    wish = wish or Wish()
+    notes = read_state(state)
+    missing = set() if wish.bring_back else doubts.missing(memory, notes, sure=wish.yes)
+    if not memory.exists and (missing or wish.dry_run):
+        # Whoever holds the folder's lock makes its files, and empty ones would say that all was deleted.
+        plan = _Plan(memory, store, notes, now, wish, missing)
+        if not missing:
+            plan.make()
+        return plan.outcome("")
     with memory.writer():
-        plan = _Plan(memory, store, read_state(state)[0], now, writes=writes)
+        plan = _Plan(memory, store, notes, now, wish, missing)
         plan.make()
-        if dry_run:
+        if wish.dry_run:
             plan.door.drop()
-            return Synced(plan.rows)
+            return plan.outcome("")
         change = plan.write_ours()
         faults.reach("mirror.after_ours")
         plan.write_theirs()
         faults.reach("mirror.after_theirs")
-        write_state(state, plan.known)
-    return Synced(plan.rows, change)
+        plan.note_kinds()
+        write_state(state, Notes(plan.known, "", doubts.rejected_sizes(memory.root)))
+    return plan.outcome(change)
 
 
 class _Plan:
     """What has to be done on each side."""
 
     def __init__(
-        self, memory: AgentMemory, store: Store, known: dict[str, Known], now: datetime, *, writes: bool
+        self, memory: AgentMemory, store: Store, notes: Notes, now: datetime, wish: Wish, missing: set[str]
     ) -> None:
-        self.known = known
+        self.known = notes.known
         self.rows: list[Row] = []
         self.door = Door(store, now=now)
-        self._memory, self._store, self._now, self._writes = memory, store, now, writes
+        self._memory, self._store, self._now, self._wish = memory, store, now, wish
+        self._missing, self._unread = missing, doubts.unread(memory, notes)
+        self._misplaced = doubts.misplaced(memory)
+        self._notices = [doubts.of_missing(memory, missing)] if missing else []
+        self._only_there = 0
         self._used = usage.read_state(store.root) if store.root.is_dir() else {}
         self._live = {record["id"]: record for kind in KINDS for record in memory.records(kind)}
         self._archived = {record["id"] for record in memory.archived()}
         documents = store.scan().documents if store.root.is_dir() else []
         self._ours = {mapping.ident_of(item.id): item for item in documents if item.id and not item.retired}
         self._retired = {mapping.ident_of(item.id) for item in store.retired() if item.id}
+        self._undone = undone_runs(store.root) if any(pair.former for pair in self.known.values()) else set()
         self._add: list[Record] = []
         self._change: dict[str, Record] = {}
         self._archive: list[str] = []
+        self._gone: dict[str, Document] = {}
         self._uses: dict[str, dict[str, Any]] = {}
-        self._settling: dict[str, tuple[str, Known]] = {}
-        """By the path of a file that is written here: the id, and what is noted once it is."""
+        self._settling: dict[str, tuple[str, str, str]] = {}
+        """By the path of a file that is written here: the id, and the digests noted once it is."""
+
+    def outcome(self, change: str) -> Synced:
+        """Return what was done, or would be."""
+        return Synced(self.rows, change, self._notices, self._only_there)
 
     # -- deciding -------------------------------------------------------------------------------------
 
@@ -172,59 +117,112 @@ class _Plan:
                 self._both(ident, record, document)
             elif record is not None:
                 self._theirs_alone(ident, record)
+            elif ident in self._misplaced or self._kind_of(ident) in self._missing:
+                continue
             elif document is not None:
                 self._ours_alone(ident, document)
-            else:
-                self.known.pop(ident, None)
+            elif ident not in self._retired or self.known[ident].theirs != DELETED:
+                self.known.pop(ident)
+        self._let_leave()
+
+    def _kind_of(self, ident: str) -> str:
+        """Return the type there of a memory that is not in the files."""
+        noted, document = self.known.get(ident), self._ours.get(ident)
+        if noted is not None and noted.kind:
+            return noted.kind
+        return str(self._record(document)["type"]) if document is not None else ""
 
     def _both(self, ident: str, record: Record, document: Document) -> None:
         mine = self._record(document)
         theirs, ours = _digest(record), _digest(mine)
         known = self.known.get(ident)
         if theirs == ours or (known is None and ours == _digest(self._as_taken(record))):
-            self.known[ident] = Known(theirs, ours)
-        elif known is not None and known.theirs == theirs and known.ours == ours:
-            return
-        elif known is not None and known.ours == ours:
-            self._take_over(ident, record, document, theirs)
-        elif known is not None and known.theirs == theirs:
+            self.known[ident] = Known(theirs, ours, former=known.former if known else [])
+        elif known is None:
+            self._keep_both(ident, record, document, "both sides changed")
+        elif known.ours == ours or self._was_undone(known, ours):
+            self._follow(known, record, document, theirs, ours)
+        elif known.theirs == theirs and not known.apart:
             self._give(ident, record, mine, document)
         else:
             self._keep_both(ident, record, document, "both sides changed")
+
+    def _follow(self, known: Known, record: Record, document: Document, theirs: str, ours: str) -> None:
+        """Decide where ours is as it was, or as it was before a change of the mirror that was undone."""
+        if known.theirs != theirs:
+            self._take_over(record["id"], record, document, theirs)
+        elif known.ours != ours:
+            self._row(record["id"], document.name, "left", "taken back here; the files keep their text")
+        if known.ours != ours:
+            known.ours, known.apart = ours, True
+
+    def _was_undone(self, known: Known, ours: str) -> bool:
+        return any(text == ours and change in self._undone for text, change in known.former)
 
     def _theirs_alone(self, ident: str, record: Record) -> None:
         known, theirs = self.known.get(ident), _digest(record)
         if ident in self._retired:
             if known is not None and known.theirs == theirs and known.ours:
                 self._archive.append(ident)
-                self._row(ident, "", "archived there")
-                self.known.pop(ident)
             elif known is None or known.theirs != theirs:
                 why = "it left this store; `reverie restore` brings it back, and its text there is kept"
                 self._row(ident, "", "left", why)
                 self.known[ident] = Known(theirs, "")
-        elif known is None or known.theirs != theirs:
+        elif known is None or known.theirs != theirs or (known.ours and self._wish.bring_back):
             self._bring(record)
-        # Else its file vanished here by an undo or by hand: it stays there, and does not come back unasked.
+        elif known.ours:
+            # Its file vanished here by an undo or by hand: it stays there, and does not come back unasked.
+            self._only_there += 1
 
     def _ours_alone(self, ident: str, document: Document) -> None:
         known, mine = self.known.get(ident), self._record(document)
         ours = _digest(mine)
-        if known is not None and known.ours == ours:
-            if known.theirs != _DELETED:
-                self._retire(ident, document, ours)
-        elif known is None and ident in self._archived:
+        undone = known is not None and self._was_undone(known, ours)
+        if known is not None and (known.ours == ours or undone):
+            if known.theirs != DELETED:
+                self._leave(ident, document, mine)
+            elif known.ours != ours:
+                self._row(
+                    ident, document.name, "left", "its archiving was taken back; the files don't get it"
+                )
+                self.known[ident] = Known(DELETED, ours)
+        elif ident in self._archived and (known is None or not known.ours):
             self._row(ident, document.name, "left", "it is archived there, and in use here")
-            self.known[ident] = Known(_DELETED, ours)
+            self.known[ident] = Known(DELETED, ours)
         else:
-            self._export(ident, mine, document.name)
+            self._export(ident, mine, document)
+
+    def _leave(self, ident: str, document: Document, mine: Record) -> None:
+        """Decide about a memory that the files don't have any more."""
+        if ident not in self._archived and self._kind_of(ident) in self._unread:
+            self._export(ident, mine, document, "lines of its file there can't be read")
+        elif ident not in self._archived and self._wish.bring_back:
+            self._export(ident, mine, document)
+        else:
+            self._gone[ident] = document
+
+    def _let_leave(self) -> None:
+        """Let memories leave the side where they still are, unless too many would do so at once, unasked."""
+        mirrored = sum(pair.theirs != DELETED for pair in self.known.values())
+        lost = [ident for ident in self._gone if ident not in self._archived]
+        if not self._wish.yes and doubts.are_many(len(lost), mirrored):
+            self._notices.append(doubts.of_many(len(lost), mirrored, "there"))
+            self._gone = {ident: item for ident, item in self._gone.items() if ident in self._archived}
+        if not self._wish.yes and doubts.are_many(len(self._archive), mirrored):
+            self._notices.append(doubts.of_many(len(self._archive), mirrored, "here"))
+            self._archive = []
+        for ident, document in self._gone.items():
+            self._retire(ident, document)
+        for ident in self._archive:
+            self._row(ident, "", "archived there")
+            self.known.pop(ident)
 
     # -- into our store -------------------------------------------------------------------------------
 
     def _bring(self, record: Record) -> Memory | None:
         """Plan a new memory of ours; None where it may not come in."""
         ident = record["id"]
-        if not self._writes:
+        if not self._wish.writes:
             self._row(ident, "", "left", _NOT_HERE)
             return None
         memory = memory_of(record)
@@ -239,8 +237,8 @@ class _Plan:
             return None
         made = planned.memory
         self._row(ident, made.name, "imported")
-        pair = Known(_digest(record), _digest(record_of(made, {}, self._now)))
-        self._settling[planned.path] = (ident, pair)
+        ours = _digest(record_of(made, {}, self._now))
+        self._settling[planned.path] = (ident, _digest(record), ours)
         if record["access_count"]:
             self._uses[made.id] = {
                 "access_count": record["access_count"],
@@ -249,7 +247,7 @@ class _Plan:
         return made
 
     def _take_over(self, ident: str, record: Record, document: Document, theirs: str) -> None:
-        if not self._writes:
+        if not self._wish.writes:
             self._row(ident, document.name, "left", _NOT_HERE)
             return
         old = document.memory
@@ -263,19 +261,19 @@ class _Plan:
             self._keep_both(ident, record, document, planned.reason)
             return
         self._row(ident, document.name, "changed here")
-        pair = Known(theirs, _digest(record_of(new, {}, self._now)))
-        self._settling[planned.path] = (ident, pair)
+        self._settling[planned.path] = (ident, theirs, _digest(record_of(new, {}, self._now)))
 
-    def _retire(self, ident: str, document: Document, ours: str) -> None:
-        if not self._writes:
+    def _retire(self, ident: str, document: Document) -> None:
+        if not self._wish.writes:
             self._row(ident, document.name, "left", _NOT_HERE)
             return
         planned = self.door.retire(document, _GONE)
         if isinstance(planned, Flaw):
             self._row(ident, document.name, "left", f"it is gone there; here it stays: {planned.reason}")
-            self.known[ident] = Known(_DELETED, ours)
+            self.known[ident] = Known(DELETED, _digest(self._record(document)))
         else:
             self._row(ident, document.name, "archived here")
+            self._settling[planned.path] = (ident, DELETED, "")
 
     def _keep_both(self, ident: str, record: Record, document: Document, why: str) -> None:
         """Plan that ours goes there under its id, and theirs becomes a memory of its own on both sides."""
@@ -308,13 +306,13 @@ class _Plan:
         if not self._fits(new, document.name):
             return
         self._change[ident] = new
-        self._row(ident, document.name, deed, why)
+        self._row(ident, document.name, deed, why or _left_out(document))
         self.known[ident] = Known(_digest(new), _digest(mine))
 
-    def _export(self, ident: str, mine: Record, name: str) -> None:
-        if self._fits(mine, name):
+    def _export(self, ident: str, mine: Record, document: Document, why: str = "") -> None:
+        if self._fits(mine, document.name):
             self._add.append(mine)
-            self._row(ident, name, "exported")
+            self._row(ident, document.name, "exported", why or _left_out(document))
             self.known[ident] = Known(_digest(mine), _digest(mine))
 
     def _fits(self, record: Record, name: str) -> bool:
@@ -334,9 +332,10 @@ class _Plan:
         change = f"mirror-{new_id()[:8]}"
         number = count(len(self.door.operations), "memory", "memories")
         lost = {*self.door.write(change, f"mirror {number} of agent-memory").conflicts}
-        for path, (ident, pair) in self._settling.items():
+        for path, (ident, theirs, ours) in self._settling.items():
             if path not in lost:
-                self.known[ident] = pair
+                known = self.known.get(ident)
+                self.known[ident] = known.followed(theirs, ours, change) if known else Known(theirs, ours)
         if self._uses:
             self._store.take_over_uses(self._uses, now=self._now)
         return change
@@ -366,6 +365,13 @@ class _Plan:
                 fresh[ident] = {"access_count": number, **entries.get(ident, {}), "accessed_at": stamp(at)}
         if fresh:
             self._memory.save_access({**entries, **fresh})
+
+    def note_kinds(self) -> None:
+        """Note of what type each memory is there, and which of them are lost with their file."""
+        for ident, pair in self.known.items():
+            record = self._live.get(ident)
+            pair.kind = record["type"] if record is not None else pair.kind or self._kind_of(ident)
+            pair.lost = record is None and pair.kind in self._missing and pair.theirs != DELETED
 
     def _append(self, kind: str, records: list[Record]) -> None:
         free = max(self._memory.options.most(kind) - self._memory.index().by_type[kind], 0)
@@ -399,12 +405,11 @@ def _digest(record: Mapping[str, Any]) -> str:
     return digest(orjson.dumps(shared(record), option=orjson.OPT_SORT_KEYS))[:32]
 
 
+def _left_out(document: Document) -> str:
+    return "a secret in it was left out" if mapping.holds_secret(document.memory) else ""
+
+
 def imprint(memory: AgentMemory, of_store: str) -> str:
     """Return what changes when the files or the store, of which `of_store` says how it is, do."""
     sizes = [fingerprint(memory.root / name) for name in FILES.values()]
     return digest(f"{sizes} {of_store}")[:32]
-
-
-def in_words(rows: Iterable[Row]) -> str:
-    """Return in words what was done."""
-    return ", ".join(f"{number} {deed}" for deed, number in Counter(row.deed for row in rows).items())

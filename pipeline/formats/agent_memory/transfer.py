@@ -53,11 +53,17 @@ class Taken:
 def export(memory: AgentMemory, file: Path, *, force: bool = False) -> int:
     """Write all memories, archived ones too, with their access data, to `file`; return how many.
 
-    A name that ends in ``.json`` gets one object, any other JSON lines.
+    Secrets are taken out, and how many is warned of. A name that ends in ``.json`` gets one object, any other
+    JSON lines.
     """
     if file.exists() and not force:
         raise invalid(f"there is a file {file} already", "Name another one, or --force.")
-    records = memory.every()
+    cleaned = [_redacted(record) for record in memory.every()]
+    records, secrets = [record for record, _ in cleaned], sum(number for _, number in cleaned)
+    if secrets:
+        memory.warn(
+            f"secrets left out of the export: {secrets}. They still stand in the files of {memory.root}"
+        )
     if file.suffix == ".json":
         whole = {"version": VERSION, "exported_at": stamp(memory.now()), "memories": records}
         data = orjson.dumps(whole, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
@@ -200,7 +206,9 @@ def _redacted(record: Record) -> tuple[Record, int]:
         return [clean(part) for part in value] if isinstance(value, list) else value
 
     texts = {
-        name: record[name] for name in ("content", "category", "tags", "task_metadata") if record.get(name)
+        name: record[name]
+        for name in ("content", "category", "tags", "task_metadata", "reverie")
+        if record.get(name)
     }
     return {**record, **clean(texts)}, number
 
