@@ -68,11 +68,14 @@ def marked(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def claimed(spoken: Iterable[Spoken]) -> Iterator[Line]:
-    """Yield the record of each claim that the assistant marked; without a time it is left out."""
+    """Yield the record of each claim that the assistant marked; without a time it is left out.
+
+    Secrets and private parts go before a text is cut: a part of one can't be told.
+    """
     for item in spoken:
         moment = parse_time(item.at)
         if moment is not None:
-            for value, tier, pointer in marked(item.text):
+            for value, tier, pointer in marked(redact(item.text).text):
                 yield claim_line(value, tier, pointer, moment.timestamp(), item.session_id)
 
 
