@@ -71,16 +71,14 @@ def chosen(app: App, what: Selection) -> list[dict[str, Any]]:
 def delete(app: App, what: Selection) -> list[dict[str, Any]]:
     """Delete dialogue, without `unread` only what was read; return what went of each session.
 
-    Their claims in the journal go first: where that can't be written, nothing is deleted. Waits until no worker
-    is at work. Memories, their quotes and what they say of their sources stay.
+    Their claims in the journal go first: where that can't be written, nothing is deleted. Waits until no
+    worker is at work. Memories, their quotes and what they say of their sources stay.
     """
     with app.ledger() as ledger, app.alone(ledger):
         matching = _matching(app, ledger, what)
-        keys = [item.key for item in matching]
-        claims.take_out(
-            journals.default_folder(), {item.session_id for item in matching if _goes(item, what)}
-        )
-        found = retention.delete(ledger, keys, unread=what.unread)
+        sessions = {item.session_id for item in matching if _goes(item, what)}
+        claims.take_out(journals.default_folder(), sessions)
+        found = retention.delete(ledger, [item.key for item in matching], unread=what.unread)
         retention.compact(ledger)
         dialogue_index.keep_in_step(app.home, ledger)
         session_memory.drop(app.home, [item.key for item in found])

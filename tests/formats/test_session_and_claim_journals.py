@@ -163,7 +163,7 @@ def test_words_stay_where_their_claims_can_not_be_taken_out(desk, tmp_path):
     file.symlink_to(tmp_path / "moved.jsonl")
     refused = desk.here("dialogue", "delete", "--session", SESSION, "--unread", "--yes", code=1, **OVER)
     assert journals.CLAIMS in refused.err and "plain file" in refused.err
-    assert "wave 5" in desk.here("dialogue", "search", "wave", **OVER).out
+    assert "«wave» 5 took" in desk.here("dialogue", "search", "wave", **OVER).out
 
 
 def test_what_another_program_adds_meanwhile_is_kept(tmp_path):
