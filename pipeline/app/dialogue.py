@@ -9,6 +9,7 @@ from typing import Any
 from pipeline.app.application import App
 from pipeline.core import paths
 from pipeline.core.errors import InputError, UsageError
+from pipeline.formats.keisei import claims, journals
 from pipeline.ledger import Ledger, retention, utterances
 from pipeline.ledger.retention import Held
 from pipeline.recall.prepared import session_memory
@@ -70,15 +71,22 @@ def chosen(app: App, what: Selection) -> list[dict[str, Any]]:
 def delete(app: App, what: Selection) -> list[dict[str, Any]]:
     """Delete dialogue, without `unread` only what was read; return what went of each session.
 
-    Waits until no worker is at work. Memories, their quotes and what they say of their sources stay.
+    Their claims in the journal go first: where that can't be written, nothing is deleted. Waits until no
+    worker is at work. Memories, their quotes and what they say of their sources stay.
     """
     with app.ledger() as ledger, app.alone(ledger):
-        keys = [item.key for item in _matching(app, ledger, what)]
-        found = retention.delete(ledger, keys, unread=what.unread)
+        matching = _matching(app, ledger, what)
+        sessions = {item.session_id for item in matching if _goes(item, what)}
+        claims.take_out(journals.default_folder(), sessions)
+        found = retention.delete(ledger, [item.key for item in matching], unread=what.unread)
         retention.compact(ledger)
         dialogue_index.keep_in_step(app.home, ledger)
         session_memory.drop(app.home, [item.key for item in found])
         return [asdict(item) | {"project": project_of(ledger, item.key)} for item in found]
+
+
+def _goes(item: Held, what: Selection) -> bool:
+    return item.size > (0 if what.unread else item.unread_size)
 
 
 def _matching(app: App, ledger: Ledger, what: Selection) -> list[Held]:

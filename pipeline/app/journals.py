@@ -7,11 +7,18 @@ from pathlib import Path
 
 from pipeline.app import traces
 from pipeline.app.application import App
+<<<<<<< HEAD
 from pipeline.formats.keisei import agents, claims, journals, sessions, tasks
+=======
+from pipeline.core import paths
+from pipeline.core.errors import InputError, UnreadableError
+from pipeline.formats.keisei import agents, agents_file, claims, journals, sessions, tasks
+>>>>>>> sfix
 from pipeline.formats.keisei.agents import Agent
 from pipeline.formats.keisei.journals import Line
 from pipeline.ledger import session_times
 from pipeline.record import record
+from pipeline.safety.structured import Cleaner
 
 
 @record
@@ -64,3 +71,11 @@ def sub_agents(app: App, found: Iterable[Path], *, session: str = "") -> Iterato
     for agent in agents.agents(found, traces.secrets_known(app)):
         if agent.session_id.startswith(session):
             yield agent
+
+
+def agents_in(app: App, ledger: Path, *, session: str = "") -> Iterator[Agent]:
+    """Yield the sub-agents of a ledger that another program keeps, without secrets."""
+    clean = Cleaner(traces.secrets_known(app)).text
+    for agent in agents_file.read(ledger):
+        if agent.session_id.startswith(session):
+            yield agents.cleaned(agent, clean)

@@ -20,8 +20,17 @@ class Source:
     def __init__(self, folder: Path | None = None, *, newest: int | None = None) -> None:
         self.skipped: list[InputError] = []
         self.secrets = traces.secrets_known(App())
+<<<<<<< HEAD
         files, hidden = traces.below(folder)
         self.skipped += hidden
+=======
+        self.clean = Cleaner(self.secrets).text
+        if folder is None:
+            files, hidden = traces.everywhere()
+            self.skipped += hidden
+        else:
+            files = sorted(transcripts(folder), key=lambda path: (-_written(path), str(path)))
+>>>>>>> sfix
         self.known = len(files)
         self.files: Sequence[Path] = files if newest is None else files[:newest]
 
@@ -79,9 +88,8 @@ def _session_of(path: Path, asked: str) -> str:
 
 def used_together(source: Source, *, session: str, file: str, times: int) -> list[Pair]:
     """Return the files that were used together, without secrets in their names."""
-    clean = Cleaner(source.secrets).text
     return [
-        Pair(clean(pair.file_a), clean(pair.file_b), pair.count, pair.sessions)
+        Pair(source.clean(pair.file_a), source.clean(pair.file_b), pair.count, pair.sessions)
         for pair in coaccess(source.events(session), file=file, times=times)
     ]
 

@@ -145,11 +145,12 @@ def _begun(text: str, files: Iterable[Path]) -> Path:
     return found[0]
 
 
-def listed(files: Iterable[Path]) -> Iterator[Overview | InputError]:
-    """Yield each trace in a row, or why it can't be read."""
+def listed(files: Iterable[Path], known: Recognised | None) -> Iterator[Overview | InputError]:
+    """Yield each trace in a row without secrets, also those `known`, or why it can't be read."""
+    cleaner = Cleaner(known)
     for path in files:
         try:
-            yield overview(path)
+            yield overview(path, cleaner)
         except (InputError, FileNotFoundError) as error:
             yield _as_input(error, path)
 

@@ -50,7 +50,7 @@ def agents(
     if ledger is not None and folder is not None:
         raise UsageError("--ledger and --dir exclude each other", fix="Name one of them.")
     if ledger is not None:
-        known = [agent for agent in agents_file.read(ledger) if agent.session_id.startswith(session)]
+        known = list(use_case.agents_in(App(), ledger, session=session))
     else:
         known = list(use_case.sub_agents(App(), transcripts(folder), session=session))
     if target is not None:

@@ -19,9 +19,10 @@ from pipeline.core.zone import minute
 from pipeline.text.humanize import count, day_and_time, room
 
 _WITH_IT = (
-    "With the words go models' replies about them, what hooks told of them, the session's own memory, and"
-    " their entries in the search index. Memories with their quotes stay, empty rows that they point at, and"
-    " Claude Code's transcripts."
+    "With the words go models' replies about them, what hooks told of them, the session's own memory, their"
+    " claims in the journal, and their entries in the search index. Memories with their quotes stay, empty"
+    " rows that they point at, Claude Code's transcripts, and what you wrote out yourself: exported traces,"
+    " journals in other folders."
 )
 dialogue = typer.Typer(help="Search, show or delete the dialogue in the ledger.", no_args_is_help=True)
 

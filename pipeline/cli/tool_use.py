@@ -71,7 +71,9 @@ def patterns(
             known = [
                 pattern
                 for pattern in class_patterns(
-                    source.events(session), lambda event: classify(event).label, cross_session=cross
+                    source.events(session),
+                    lambda event: source.clean(classify(event).label),
+                    cross_session=cross,
                 )
                 if pattern.times >= times
             ]
@@ -89,6 +91,7 @@ def patterns(
                 sessions=2 if cross else 1,
                 only_successful=not failed,
                 commands_only=commands,
+                clean=source.clean,
             )
         some = listings.first(found, shown)
         output.data(
@@ -235,7 +238,7 @@ def errors(
     """
     source = use_case.Source(folder, newest=newest)
     with progress("reading"):
-        known = errors_per_session(source.events(session))
+        known = errors_per_session(source.events(session), source.clean)
     shown = listings.most(limit, everything=everything, as_json=as_json)
     some = known if shown is None else known[-shown:]
     if tools:

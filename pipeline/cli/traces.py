@@ -69,7 +69,7 @@ def list_traces(
     files, hidden = use_case.below(folder)
     rows: list[Overview] = []
     with progress("reading") as tell:
-        for found in use_case.listed(islice(files, shown)):
+        for found in use_case.listed(islice(files, shown), use_case.secrets_known(App())):
             if isinstance(found, InputError):
                 output.talk(f"skipped: {found}")
                 continue

@@ -4,7 +4,7 @@ Quotes, heredocs, redirections and the words that stand before a command (`sudo`
 What can't be made out is no command: nobody is told a rule because of it.
 """
 
-_LINE_CHARS = 4_000
+LINE_CHARS = 4_000
 """Characters of a line that are looked at."""
 MOST_CALLS = 24
 
@@ -94,7 +94,7 @@ class Call:
 def calls(line: str) -> "list[Call]":
     """Return the simple commands of the shell line `line`, in order, at most `MOST_CALLS`."""
     found: list[Call] = []
-    for words, into in _simple(_without_heredocs(line[:_LINE_CHARS])):
+    for words, into in _simple(_without_heredocs(line[:LINE_CHARS])):
         _add(found, words, into, deeper=True)
         if len(found) >= MOST_CALLS:
             break

@@ -134,3 +134,48 @@ def test_a_claim_holds_no_secret():
 def test_no_session_is_known_before_anything_was_read(tmp_path):
     with open_ledger(tmp_path / "ledger.sqlite") as ledger:
         assert session_times.session_times(ledger) == []
+
+
+def test_deleted_dialogue_leaves_no_claim_behind(desk):
+    desk.here("journal", "update", **OVER)
+    file = folder(desk) / journals.CLAIMS
+    others = (
+        '{"kind":"claim","value":"ours","session_id":"other"}\n{torn\n{"kind":"note","session_id":["x"]}\n'
+    )
+    file.write_text(
+        file.read_text("utf-8") + others + f'{{"kind":"claim","session_id":"{SESSION}"}}', "utf-8"
+    )
+    file.chmod(0o640)
+    kept = ("--session", SESSION, "--unread", "--yes")
+    assert desk.here("dialogue", "delete", *kept, "--dry-run", **OVER).out
+    assert "wave 5" in file.read_text("utf-8")
+    done = desk.here("dialogue", "delete", *kept, **OVER)
+    assert file.read_text("utf-8") == others and file.stat().st_mode & 0o777 == 0o640
+    assert "claims in the journal" in done.err and "exported traces" in done.err
+    assert "0 claims added" in desk.here("journal", "update", **OVER).out
+    assert not list(folder(desk).glob("*tmp*"))
+
+
+def test_words_stay_where_their_claims_can_not_be_taken_out(desk, tmp_path):
+    desk.here("journal", "update", **OVER)
+    file = folder(desk) / journals.CLAIMS
+    file.rename(tmp_path / "moved.jsonl")
+    file.symlink_to(tmp_path / "moved.jsonl")
+    refused = desk.here("dialogue", "delete", "--session", SESSION, "--unread", "--yes", code=1, **OVER)
+    assert journals.CLAIMS in refused.err and "plain file" in refused.err
+    assert "«wave» 5 took" in desk.here("dialogue", "search", "wave", **OVER).out
+
+
+def test_what_another_program_adds_meanwhile_is_kept(tmp_path):
+    file = tmp_path / journals.CLAIMS
+    journals.append(file, [{"kind": "claim", "n": n} for n in range(3)])
+
+    def first(line):
+        if line["n"] == 2 and file.read_bytes().count(b"\n") == 3 and list(tmp_path.glob("*tmp*")):
+            with file.open("ab") as out:
+                out.write(b'{"n":3}\n')
+        return line["n"] == 0
+
+    assert journals.take_out(file, first) == 1
+    assert [line["n"] for line in journals.read(file)] == [1, 2, 3]
+    assert journals.take_out(file, first) == 0

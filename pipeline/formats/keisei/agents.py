@@ -6,7 +6,7 @@ calls are counted; else what the client noted when it was over.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -72,9 +72,15 @@ def agents(transcripts: Iterable[Path], known: Recognised | None = None) -> Iter
         for agent in _of(transcript):
             if agent.tool_use_id not in seen:
                 seen.add(agent.tool_use_id)
-                agent.description = one_line(clean(agent.description), _MOST_OF_WORDS)
-                agent.agent_type = clean(agent.agent_type)
-                yield agent
+                yield cleaned(agent, clean)
+
+
+def cleaned(agent: Agent, clean: Callable[[str], str]) -> Agent:
+    """Take secrets out of the texts of `agent` with `clean`, and return it."""
+    agent.description = one_line(clean(agent.description[:_MOST_LOOKED_AT]), _MOST_OF_WORDS)
+    agent.agent_type = clean(agent.agent_type)
+    agent.branch = clean(agent.branch)
+    return agent
 
 
 def _of(transcript: Path) -> list[Agent]:

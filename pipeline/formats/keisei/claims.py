@@ -6,7 +6,7 @@ mark on its line, at most 60 characters, is the claim.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -68,11 +68,14 @@ def marked(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def claimed(spoken: Iterable[Spoken]) -> Iterator[Line]:
-    """Yield the record of each claim that the assistant marked; without a time it is left out."""
+    """Yield the record of each claim that the assistant marked; without a time it is left out.
+
+    Secrets and private parts go before a text is cut: a part of one can't be told.
+    """
     for item in spoken:
         moment = parse_time(item.at)
         if moment is not None:
-            for value, tier, pointer in marked(item.text):
+            for value, tier, pointer in marked(redact(item.text).text):
                 yield claim_line(value, tier, pointer, moment.timestamp(), item.session_id)
 
 
@@ -90,6 +93,14 @@ def new_lines(lines: Iterable[Line], journal: Iterable[Line]) -> list[Line]:
 def _identity(line: Line) -> tuple[Any, ...]:
     return tuple(
         str(line.get(key) or "") for key in ("value", "evidence_tier", "pointer", "ts", "session_id")
+    )
+
+
+def take_out(folder: Path, sessions: Collection[str]) -> int:
+    """Take the claims of `sessions` out of the journal in `folder` and return how many."""
+    return journals.take_out(
+        folder / CLAIMS,
+        lambda line: line.get("kind") == "claim" and _text(line, "session_id") in sessions,
     )
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from pipeline.formats.keisei.classes import PERMISSION_DENIED, USER_CORRECTION, cues
 from pipeline.formats.keisei.events import Event
 from pipeline.record import changing, field
+from pipeline.safety.structured import Cleaner
 from pipeline.transcript.client_texts import comment_on_refusal
 
 MOST_TOOLS = 200
@@ -40,11 +41,15 @@ class SessionErrors:
         return self.errors / self.calls if self.calls else 0.0
 
 
-def errors_per_session(events: Iterable[Event]) -> list[SessionErrors]:
+def errors_per_session(
+    events: Iterable[Event], clean: Callable[[str], str] | None = None
+) -> list[SessionErrors]:
     """Return the sessions in the order in which they began, those without a time first.
 
     A session of which lines stand in several transcripts is one. Sessions without a call are left out.
+    `clean` takes secrets out of a tool's name; None: those that show themselves.
     """
+    clean = clean or Cleaner().text
     found: dict[str, SessionErrors] = {}
     for event in events:
         held = found.get(event.session)
@@ -53,18 +58,18 @@ def errors_per_session(events: Iterable[Event]) -> list[SessionErrors]:
         if event.at_ms is not None:
             held.first_ms = event.at_ms if held.first_ms is None else min(held.first_ms, event.at_ms)
             held.last_ms = event.at_ms if held.last_ms is None else max(held.last_ms, event.at_ms)
-        _count(held, event)
+        _count(held, event, clean(event.tool))
     kept = [held for held in found.values() if held.calls or held.errors]
     return sorted(kept, key=lambda held: (held.first_ms or 0, held.session))
 
 
-def _count(held: SessionErrors, event: Event) -> None:
+def _count(held: SessionErrors, event: Event, tool: str) -> None:
     if event.role == "tool_use":
         held.calls += 1
-        held.calls_by_tool[_name(held.calls_by_tool, event.tool)] += 1
+        held.calls_by_tool[_name(held.calls_by_tool, tool)] += 1
     if event.is_error and (event.role == "tool_result" or event.flat):
         held.errors += 1
-        held.by_tool[_name(held.by_tool, event.tool)] += 1
+        held.by_tool[_name(held.by_tool, tool)] += 1
         held.refused += comment_on_refusal(event.text) is not None
         held.denied += PERMISSION_DENIED in cues(event.text)
     if event.typed:

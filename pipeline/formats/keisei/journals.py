@@ -2,8 +2,8 @@
 
 A line is written whole, behind a lock of its own file, and is on the disk before the call returns. What a
 killed process or a full disk left of a line stays where it is and is named when the journal is read; the
-next line begins on a line of its own. Nothing is ever rewritten, so of several records of one thing the last
-counts.
+next line begins on a line of its own. What happened later is a line of its own too, so of several records of
+one thing the last counts; only `take_out` rewrites a journal, where a person has words deleted.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from pipeline.core import jsonl, locks, paths, system
+from pipeline.core.atomic import install, mode_for, write_temp
 from pipeline.core.clock import iso
 from pipeline.core.errors import InputError, LockError
 from pipeline.record import record
@@ -145,6 +147,12 @@ def writing(file: Path) -> Iterator[Writer]:
 
     Raises InputError for a link or a folder in its place, LockError where another process does not let go.
     """
+    with _opened(file) as handle:
+        yield Writer(file, handle)
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[int]:
     with locks.lock(file.with_name(f".{file.name}.lock"), timeout=_OTHERS_SECONDS) as held:
         if not held:
             raise LockError("another process writes in it", file=str(file), fix="Try again in a moment.")
@@ -157,9 +165,42 @@ def writing(file: Path) -> Iterator[Writer]:
                 fix="A journal is a plain file of your own; move away what is there.",
             ) from error
         try:
-            yield Writer(file, handle)
+            yield handle
         finally:
             os.close(handle)
+
+
+def take_out(file: Path, unwanted: Callable[[Line], bool]) -> int:
+    """Take the `unwanted` records out of a journal and return how many; all else stays to the byte.
+
+    The new file takes the old one's place at once, or not at all. Raises what `writing` raises.
+    """
+    if not any(map(unwanted, read(file))):
+        return 0
+    with _opened(file) as handle, os.fdopen(os.dup(handle), "rb") as source:
+        source.seek(0)
+        taken: list[bytes] = []
+        temp = write_temp(file, _others(source, unwanted, taken), mode=mode_for(file))
+        install(temp, file)
+        # Another program, which does not ask for the lock, may have added to the old file meanwhile.
+        late = source.read()
+        if late:
+            with file.open("ab") as out:
+                out.write(late)
+    return len(taken)
+
+
+def _others(source: BinaryIO, unwanted: Callable[[Line], bool], taken: list[bytes]) -> Iterator[bytes]:
+    """Yield the lines of a journal that stay, the longest in pieces; those that don't go into `taken`."""
+    begins = True
+    while raw := source.readline(LONGEST_LINE):
+        # Beyond the longest line no record is read, so none is to be taken out.
+        whole_line = begins and (raw.endswith(b"\n") or len(raw) < LONGEST_LINE)
+        if whole_line and any(unwanted(line) for _, line, _ in _lines(BytesIO(raw)) if line is not None):
+            taken.append(raw)
+        else:
+            yield raw
+        begins = raw.endswith(b"\n")
 
 
 def append(file: Path, records: Iterable[Mapping[str, Any]]) -> int:

@@ -60,23 +60,23 @@ class Call:
     """How long it took, as far as the lines' times tell."""
 
 
-def overview(path: Path) -> Overview:
-    """Read the trace `path` and return it in a row. Raises what `Trace` raises."""
+def overview(path: Path, cleaner: Cleaner) -> Overview:
+    """Read the trace `path` and return it in a row, without secrets. Raises what `Trace` raises."""
     trace = Trace(path, quiet=True)
     found = Overview(path.stem, str(path), path.stat().st_size)
     tools: dict[str, int] = {}
     for event in trace.events:
         found.events += 1
         found.errors += event.is_error
-        found.project = found.project or event.cwd or ""
-        found.branch = event.branch or found.branch
+        found.project = found.project or cleaner.text(event.cwd or "")
+        found.branch = cleaner.text(event.branch) or found.branch
         if event.at_ms is not None:
             first, last = found.first_ms, found.last_ms
             found.first_ms = event.at_ms if first is None else min(first, event.at_ms)
             found.last_ms = event.at_ms if last is None else max(last, event.at_ms)
         if event.role == "tool_use":
             found.calls += 1
-            name = event.tool or "?"
+            name = cleaner.text(event.tool) or "?"
             tools[name] = tools.get(name, 0) + 1
     found.tools = dict(sorted(tools.items(), key=lambda item: (-item[1], item[0])))
     found.problems = trace.problems
@@ -90,7 +90,8 @@ def calls(events: Iterable[Event], cleaner: Cleaner) -> Iterator[Call]:
         if event.typed:
             cleaner.learn(event.typed)
         if event.role == "tool_use":
-            call = Call(event.line, event.tool, event.tool_use_id, event.at_ms, _about(event, cleaner))
+            tool = cleaner.text(event.tool)
+            call = Call(event.line, tool, event.tool_use_id, event.at_ms, _about(event, cleaner))
             call.path = cleaner.text(event.path)
             if call.tool_use_id:
                 waiting[call.tool_use_id] = call

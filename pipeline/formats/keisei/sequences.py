@@ -7,7 +7,7 @@ takes: no more than MOST_STEPS steps are held.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from pipeline.formats.keisei.events import Event
@@ -74,14 +74,15 @@ def repeated_sequences(
     only_successful: bool = True,
     commands_only: bool = False,
     most: int = 100,
+    clean: Callable[[str], str] | None = None,
 ) -> list[RepeatedSequence]:
     """Return the sequences of steps that came at least so many `times` in so many `sessions`.
 
     Occurrences do not overlap. Of a sequence within a longer one that came almost as often, and of the turns
     of a circle, one is given. With `commands_only` what is no command neither counts nor ends a sequence.
-    First those of the most sessions, then those that say most.
+    First those of the most sessions, then those that say most. `clean` takes secrets out of a text.
     """
-    line = _laid_out(steps(events), only_successful=only_successful, commands_only=commands_only)
+    line = _laid_out(steps(events, clean), only_successful=only_successful, commands_only=commands_only)
     found: dict[tuple[int, ...], list[int]] = {}
     level = {
         words: starts

@@ -115,7 +115,7 @@ class Sessions:
         if event.role == "tool_use" and event.tool not in ASIDE:
             if event.path and event.tool not in FOLDER_TOOLS:
                 held.features[Feature(FILE, self._cleaner.text(_below(event.path, event.cwd)))] += 1
-            held.features.update(Feature(COMMAND, shape) for shape in shapes(event))
+            held.features.update(Feature(COMMAND, shape) for shape in shapes(event, self._cleaner.text))
 
     def _close(self) -> None:
         held, self._open = self._open, None

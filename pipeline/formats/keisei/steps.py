@@ -2,17 +2,19 @@
 
 A command line gives a step for each command in it, told by program and subcommand (``git commit``); what only
 moves about or filters is left out. Work on files is told by tool and kind of file (``Edit *.py``). Whatever a
-person or a program wrote into a call stays out of its step, and so do secrets.
+person or a program wrote into a call stays out of its step; so do secrets and private parts, which are taken
+out before a command is cut into words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from pipeline.formats.keisei.events import Event
 from pipeline.record import changing
 from pipeline.safety.late import late
+from pipeline.safety.structured import Cleaner
 from pipeline.text import shell
 
 MOST_OPEN = 1_000
@@ -92,11 +94,13 @@ def event_id(event: Event) -> str:
     return f"{event.uuid}:{event.block}"
 
 
-def steps(events: Iterable[Event]) -> Iterator[Step]:
+def steps(events: Iterable[Event], clean: Callable[[str], str] | None = None) -> Iterator[Step]:
     """Yield the steps of events, in the order of the calls; sub-agents' own are left out.
 
-    Of a call that a fork copied only the first counts. A call without a result has not worked.
+    Of a call that a fork copied only the first counts. A call without a result has not worked. `clean` takes
+    secrets out of a text; None: those that show themselves.
     """
+    clean = clean or Cleaner().text
     seen: set[int] = set()
     queue: list[_Open] = []
     by_id: dict[str, _Open] = {}
@@ -112,7 +116,7 @@ def steps(events: Iterable[Event]) -> Iterator[Step]:
             key = hash((event.uuid, event.block))
             if key not in seen:
                 seen.add(key)
-                call = _begun(event, breaks=breaks)
+                call = _begun(event, clean, breaks=breaks)
                 queue.append(call)
                 if event.tool_use_id:
                     by_id[event.tool_use_id] = call
@@ -124,11 +128,11 @@ def steps(events: Iterable[Event]) -> Iterator[Step]:
     yield from _ended(queue, by_id)
 
 
-def _begun(event: Event, *, breaks: bool) -> _Open:
+def _begun(event: Event, clean: Callable[[str], str], *, breaks: bool) -> _Open:
     # A flat line has no result, and says itself whether it failed.
     well = not event.is_error if event.flat else None
     command = event.tool in _SHELLS
-    return _Open(event.session, event_id(event), shapes(event), command, event.at_ms, breaks, well)
+    return _Open(event.session, event_id(event), shapes(event, clean), command, event.at_ms, breaks, well)
 
 
 def _settled(queue: list[_Open], by_id: dict[str, _Open]) -> Iterator[Step]:
@@ -157,18 +161,23 @@ def _steps_of(call: _Open) -> Iterator[Step]:
         breaks = False
 
 
-def shapes(event: Event) -> tuple[str, ...]:
-    """Return what a call is in short: a word for each step that it consists of; none for looking about."""
+def shapes(event: Event, clean: Callable[[str], str]) -> tuple[str, ...]:
+    """Return what a call is in short: a word for each step that it consists of; none for looking about.
+
+    `clean` takes secrets out of a text.
+    """
     command = event.given.get("command")
     if event.tool in _SHELLS and isinstance(command, str):
-        return tuple(filter(None, map(_of_command, shell.calls(command))))
-    name = event.tool if _NAME.fullmatch(event.tool) else "?"
+        return tuple(filter(None, map(_of_command, shell.calls(clean(command[: shell.LINE_CHARS])))))
+    tool = clean(event.tool)
+    name = tool if _NAME.fullmatch(tool) else "?"
     if event.tool in ("Skill", "Task", "Agent"):
         kind = event.given.get("skill") or event.given.get("subagent_type")
-        return (f"{name} {kind}" if isinstance(kind, str) and _NAME.fullmatch(kind) else name,)
+        kind = clean(kind) if isinstance(kind, str) else ""
+        return (f"{name} {kind}" if _NAME.fullmatch(kind) else name,)
     if event.tool in FOLDER_TOOLS:
         return (name,)
-    return (name + _kind_of_file(event.path),)
+    return (name + _kind_of_file(clean(event.path)),)
 
 
 def _of_command(call: shell.Call) -> str:

@@ -12,6 +12,7 @@ from pipeline.core.errors import ReverieError, cause
 from pipeline.formats.keisei.events import Event, events
 from pipeline.intake.left_alone import why_left_alone
 from pipeline.ledger import files
+from pipeline.safety.redaction import redact
 from pipeline.store import Snapshot
 from pipeline.worker.procedures import asking
 from pipeline.worker.procedures.sequences import Command, repeated
@@ -65,7 +66,8 @@ def commands_of(transcript: Path) -> list[Command]:
         elif event.role == "tool_result" and event.tool_use_id in begun:
             use, wish = begun.pop(event.tool_use_id)
             fine = not event.is_error and not _was_stopped(event)
-            found.append(Command(use.session, use.uuid, use.given["command"], fine, use.at or "", wish))
+            text = redact(use.given["command"]).text
+            found.append(Command(use.session, use.uuid, text, fine, use.at or "", wish))
     return found
 
 
