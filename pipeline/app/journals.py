@@ -7,13 +7,7 @@ from pathlib import Path
 
 from pipeline.app import traces
 from pipeline.app.application import App
-<<<<<<< HEAD
-from pipeline.formats.keisei import agents, claims, journals, sessions, tasks
-=======
-from pipeline.core import paths
-from pipeline.core.errors import InputError, UnreadableError
 from pipeline.formats.keisei import agents, agents_file, claims, journals, sessions, tasks
->>>>>>> sfix
 from pipeline.formats.keisei.agents import Agent
 from pipeline.formats.keisei.journals import Line
 from pipeline.ledger import session_times

@@ -20,17 +20,9 @@ class Source:
     def __init__(self, folder: Path | None = None, *, newest: int | None = None) -> None:
         self.skipped: list[InputError] = []
         self.secrets = traces.secrets_known(App())
-<<<<<<< HEAD
+        self.clean = Cleaner(self.secrets).text
         files, hidden = traces.below(folder)
         self.skipped += hidden
-=======
-        self.clean = Cleaner(self.secrets).text
-        if folder is None:
-            files, hidden = traces.everywhere()
-            self.skipped += hidden
-        else:
-            files = sorted(transcripts(folder), key=lambda path: (-_written(path), str(path)))
->>>>>>> sfix
         self.known = len(files)
         self.files: Sequence[Path] = files if newest is None else files[:newest]
 
