@@ -8,6 +8,7 @@ from pathlib import Path
 from pipeline.app import traces
 from pipeline.app.application import App
 from pipeline.core.errors import InputError
+from pipeline.formats.keisei.classes import classify
 from pipeline.formats.keisei.coaccess import Pair, coaccess
 from pipeline.formats.keisei.events import Event, Trace
 from pipeline.formats.keisei.similar import Sessions, Similar
@@ -30,6 +31,10 @@ class Source:
         """Yield the events of all transcripts, or those of the sessions whose id begins with `session`."""
         for path in self.files:
             yield from self._of(path, session)
+
+    def class_of(self, event: Event) -> str:
+        """Return the class of `event`, without secrets."""
+        return self.clean(classify(event).label)
 
     def _of(self, path: Path, session: str) -> Iterator[Event]:
         try:

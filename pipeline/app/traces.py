@@ -12,7 +12,7 @@ from pathlib import Path
 from pipeline.app import conversations
 from pipeline.app.application import App
 from pipeline.core import paths
-from pipeline.core.atomic import ensure_dir, install, mode_for, write_temp
+from pipeline.core.atomic import ensure_dir, install, write_temp
 from pipeline.core.errors import InputError, UnreadableError, cause
 from pipeline.core.home import Home
 from pipeline.formats.keisei.events import Problem, Trace
@@ -236,11 +236,16 @@ def _into(target: Path, rows: Iterable[bytes], made: Exported, source: Path, *, 
     made.target = str(target)
     if target.exists() and target.samefile(source):
         raise InputError("an export can't take the place of its transcript", file=str(target), fix=_FORCE)
+    if target.is_symlink():
+        raise InputError(
+            "there is a link of that name", file=str(target), fix="Remove it, or give another --to."
+        )
     try:
         ensure_dir(target.parent)
-        temp = write_temp(target, rows, mode=mode_for(target))
+        # A former file's mode is not taken over: who could read that need not read this.
+        temp = write_temp(target, rows)
         made.outcome = _outcome(target, temp, force=force)
-        if made.outcome in ("same", "left"):
+        if made.outcome == "left" or (made.outcome == "same" and not force):
             temp.unlink()
         else:
             install(temp, target)

@@ -11,6 +11,8 @@ from typer.core import TyperGroup
 
 from pipeline.cli.front import shortened
 from pipeline.cli.table import ALIASES, COMMANDS, Entry
+from pipeline.core.errors import UsageError
+from pipeline.server.shapes import LARGEST
 
 HELP_OPTIONS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 """Context settings of the program and of its groups: ``-h`` is ``--help``."""
@@ -66,7 +68,27 @@ def _made(name: str, entry: Entry) -> Any:
         alone.add_typer(found, name=name)
     else:
         alone.command(name)(found)
-    return typer.main.get_group(alone).commands[name]
+    command = typer.main.get_group(alone).commands[name]
+    _bound(command)
+    return command
+
+
+def _bound(command: Any) -> None:
+    """Have `command`, and those below it, refuse a number that no database and no calendar holds."""
+    run = command.invoke
+
+    def checked(context: Any) -> Any:
+        for parameter in command.params:
+            value = context.params.get(parameter.name)
+            # Written so that what is no number at all (nan) is refused, too.
+            if isinstance(value, int | float) and not abs(value) <= LARGEST:
+                called = parameter.opts[0] if parameter.opts else parameter.name
+                raise UsageError(f"{called}: too large a number", fix=f"Give one up to {LARGEST:,}.")
+        return run(context)
+
+    command.invoke = checked
+    for inner in getattr(command, "commands", {}).values():
+        _bound(inner)
 
 
 class Program(TyperGroup):

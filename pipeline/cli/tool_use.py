@@ -18,7 +18,6 @@ from pipeline.cli.progress import progress
 from pipeline.cli.tables import table
 from pipeline.core.errors import UsageError
 from pipeline.core.zone import day
-from pipeline.formats.keisei.classes import classify
 from pipeline.formats.keisei.coaccess import Pair, shared_folder
 from pipeline.formats.keisei.failures import SessionErrors, by_tool, errors_per_session
 from pipeline.formats.keisei.patterns import Pattern
@@ -70,11 +69,7 @@ def patterns(
         with progress("reading"):
             known = [
                 pattern
-                for pattern in class_patterns(
-                    source.events(session),
-                    lambda event: source.clean(classify(event).label),
-                    cross_session=cross,
-                )
+                for pattern in class_patterns(source.events(session), source.class_of, cross_session=cross)
                 if pattern.times >= times
             ]
         rows = listings.first(known, shown)

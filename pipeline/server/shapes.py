@@ -85,6 +85,10 @@ def with_whole_numbers(value: Any, schema: Schema) -> Any:
     return value
 
 
+LARGEST = 2**53 - 1
+"""The largest whole number that every reader of JSON holds exactly; beyond it no database need be asked."""
+
+
 def faults(value: Any, schema: Schema, name: str = "arguments") -> Iterator[str]:
     """Yield what is wrong with `value`, called `name`, in words that say what it should be."""
     kind = schema["type"]
@@ -98,9 +102,9 @@ def faults(value: Any, schema: Schema, name: str = "arguments") -> Iterator[str]
     elif kind == "string":
         yield from _faults_of_text(value, schema, name)
     elif kind in ("integer", "number"):
-        low, high = schema.get("minimum", value), schema.get("maximum", value)
+        low, high = schema.get("minimum", -LARGEST), schema.get("maximum", LARGEST)
         if not low <= value <= high:
-            yield f"{name} is {_WORDS[kind]} {_range(schema)}"
+            yield f"{name} is {_WORDS[kind]} {_range(schema, value)}"
 
 
 def _faults_of_fields(value: Mapping[str, Any], schema: Schema) -> Iterator[str]:
@@ -139,6 +143,8 @@ def _faults_of_text(value: str, schema: Schema, name: str) -> Iterator[str]:
         yield f"{name} is empty" if not value.strip() else f"{name} is too short"
 
 
-def _range(schema: Schema) -> str:
-    low, high = schema.get("minimum"), schema.get("maximum")
+def _range(schema: Schema, value: float) -> str:
+    low, high = schema.get("minimum", -LARGEST), schema.get("maximum")
+    if high is None and value >= low:
+        high = LARGEST
     return f"from {low} to {high}" if high is not None else f"of at least {low}"

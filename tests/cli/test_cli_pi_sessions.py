@@ -220,3 +220,22 @@ def test_a_session_of_pi_is_never_taken_for_one_that_grew(desk):
         before = ledger.rows("SELECT * FROM memory_file_states")
         assert ingest_orphans(ledger, Settings(), SystemClock(), []) == []
         assert ledger.rows("SELECT * FROM memory_file_states") == before
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [({"version": 9}, "version 9 of Pi's"), ({"version": "3"}, "version '3' of Pi's"),
+     ({"version": True}, "version True"), ({"id": "../../etc/passwd"}, "no id of a session")],
+)  # fmt: skip
+def test_what_pi_may_write_one_day_is_refused_by_file_and_line(desk, more, why):
+    write_lines(file(desk), [b"\n", {**head(desk), **more}, *talk(desk)[1:]])
+    write_lines(file(desk, FORK), [head(desk, FORK), line(1, None, "user", "This is read.")])
+    done = ingest(desk)
+    assert f"skipped: {file(desk)}:2: " in done.err and why in done.err
+    assert said(desk) == ["This is read."]
+
+
+def test_a_path_as_an_id_further_on_names_its_line_and_changes_nothing(desk):
+    write_lines(file(desk), [*talk(desk)[:2], head(desk, "/etc/passwd"), *talk(desk)[2:3]])
+    assert f"{file(desk)}:3: can't be understood" in ingest(desk).err
+    assert {row["session_id"] for row in rows(desk)} == {ID} and len(rows(desk)) == 2

@@ -247,3 +247,28 @@ def test_a_folder_is_no_session_and_nothing_to_export_is_told(desk, tmp_path):
     (tmp_path / "none").mkdir()
     done = desk.here("traces", "export", "--all", "--dir", tmp_path / "none")
     assert (done.out, "nothing was exported" in done.err) == ("", True)
+
+
+def test_an_export_is_private_whatever_was_there(desk, tmp_path):
+    to = tmp_path / "traces"
+    export = ["traces", "export", TWO, "--annotated", "--force", "--to", to]
+    target = to / f"{TWO}.jsonl"
+    desk.here(*export)
+    whole = target.read_bytes()
+    for former in (b"somebody's own\n", whole, whole.splitlines(keepends=True)[0]):
+        target.write_bytes(former)
+        target.chmod(0o644)
+        desk.here(*export)
+        assert stat.S_IMODE(target.stat().st_mode) == 0o600 and target.read_bytes() == whole
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_link_is_no_place_for_an_export(desk, tmp_path, is_there):
+    to, theirs = tmp_path / "traces", tmp_path / "theirs"
+    to.mkdir()
+    if is_there:
+        theirs.write_bytes(b"theirs\n")
+    (to / f"{TWO}.jsonl").symlink_to(theirs)
+    done = desk.here("traces", "export", TWO, "--force", "--to", to, code=1)
+    assert "there is a link of that name" in done.err
+    assert (to / f"{TWO}.jsonl").is_symlink() and theirs.exists() == is_there

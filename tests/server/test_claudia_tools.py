@@ -194,3 +194,10 @@ def test_another_projects_sessions_are_out_of_reach(ask, spoken):
     assert "there is no transcript" in ask("memory_transcript", sourceId=f"1{OTHER[1:]}")
     assert ask("memory_transcript", query="gateway", sourceId=f"1{OTHER[1:]}")["hits"] == []
     assert "does not say what to read" in ask("memory_transcript")
+
+
+@pytest.mark.parametrize("name", ["conversationId", "offset"])
+@pytest.mark.parametrize("number", [10**30, 1e30, 2**53])
+def test_a_number_that_no_ledger_holds_is_refused_by_name(ask, spoken, name, number):
+    refused = ask("memory_transcript", **{"query": "gateway", name: number})
+    assert refused == f"{name} is a whole number from {int(name != 'offset')} to 9007199254740991"

@@ -10,6 +10,7 @@ that was branched off is the same line.
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -35,6 +36,9 @@ _ENTRYPOINT = "pi"
 _TOOLS = {"read": "Read", "write": "Write", "edit": "Edit", "bash": "Bash", "grep": "Grep", "find": "Glob"}
 """Pi's tools by the names that Claude Code gives them; any other keeps its own."""
 _MILLISECONDS = 1000.0
+_VERSIONS = (1, 2, 3)
+_ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
+"""A session's id, which names files of ours and of others': no path."""
 
 
 def sessions(folder: Path) -> list[Path]:
@@ -147,7 +151,10 @@ class _Translation:
         """Return the record of Claude Code's that says what `record` does; None for the head of the file."""
         kind = record.get("type")
         if kind == "session":
-            self._session = _text(record, "id") or self._session
+            own = _text(record, "id")
+            if own and not _ID.fullmatch(own):
+                raise ValueError("its id is none of a session")
+            self._session = own or self._session
             self._cwd = _text(record, "cwd")
             return None
         message = record.get("message")
@@ -257,11 +264,32 @@ def _opened(path: Path) -> BinaryIO:
 
 def _require_pi(head: bytes, path: Path) -> None:
     """Raise InputError where a file does not begin as a session of Pi does."""
-    for line in head.split(b"\n"):
+    number = 1
+    for number, line in enumerate(head.split(b"\n"), start=1):
         pieces = list(lines.parse(line, 0, 1)) if line.strip() else []
         record = pieces[0].record if pieces else None
         if record is not None:
             if record.get("type") == "session" and isinstance(record.get("id"), str):
+                _require_known(record, path, number)
                 return
             break
     raise InputError("it does not begin as a session of Pi does", file=str(path), line=1, fix=_FIX)
+
+
+def _require_known(record: dict[str, Any], path: Path, line: int) -> None:
+    """Raise InputError for a session of an unknown version, and for an id that is none."""
+    version = record.get("version", 1)
+    if isinstance(version, bool) or version not in _VERSIONS:
+        raise InputError(
+            f"version {version!r:.40} of Pi's sessions is not known here",
+            file=str(path),
+            line=line,
+            fix=f"Versions {_VERSIONS[0]} to {_VERSIONS[-1]} are read; a later Reverie may know more.",
+        )
+    if not _ID.fullmatch(record["id"]):
+        raise InputError(
+            f"{record['id']!r:.40} is no id of a session",
+            file=str(path),
+            line=line,
+            fix="An id has letters, digits, hyphens and underscores; put it right in the first line.",
+        )
