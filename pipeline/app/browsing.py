@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from pipeline.app import listing, scopes, search
 from pipeline.app.application import App, problems_of
-from pipeline.app.listing import Listed
+from pipeline.app.listing import LONG_AGO, Listed
 from pipeline.app.scopes import Scope, scope_of
+from pipeline.app.selecting import MOST
 from pipeline.core.errors import UsageError
 from pipeline.domain.memory import TYPES
 from pipeline.hooklib.asleep import asleep_in
@@ -23,8 +24,6 @@ from pipeline.search.refresh import borne_out
 from pipeline.store import Document
 from pipeline.store.catalogue.sleep import BANDS
 
-MOST = 1_000
-"""Memories that are taken from the search index."""
 SPOKEN_BY = (*dict.fromkeys(SPEAKERS.values()), THE_TEAM, EDITED_BY_HAND, UNVERIFIED)
 """Who says a memory, as far as that is borne out: what one can filter by."""
 AGES = {
@@ -37,7 +36,6 @@ AGES = {
 }
 """When a memory was last written, by what stands for it in an address."""
 _OVER = "over-"
-_UNKNOWN = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +168,7 @@ def _fits(row: Listed, band: str, wanted: Wanted, now: datetime) -> bool:
     return (
         (not wanted.by or row.by == wanted.by)
         and (not wanted.band or band == wanted.band)
-        and (not wanted.age or _is_of_age(row.changed or _UNKNOWN, wanted.age, now))
+        and (not wanted.age or _is_of_age(row.changed or LONG_AGO, wanted.age, now))
     )
 
 

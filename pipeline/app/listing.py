@@ -19,7 +19,8 @@ from pipeline.text.since import since as moment_of
 from pipeline.verify.provenance import said_at
 
 SORTS = ("type", "name", "said", "changed")
-_UNKNOWN = datetime.min.replace(tzinfo=UTC)
+LONG_AGO = datetime.min.replace(tzinfo=UTC)
+"""Stands for a moment that nobody knows, where an order needs one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ def live(
     proved = borne_out(app.home, [document for _, document in found])
     for where, document in scopes.once(found):
         row = listed(document, where, proved)
-        if begin is None or (row.changed or _UNKNOWN) >= begin:
+        if begin is None or (row.changed or LONG_AGO) >= begin:
             rows.append(row)
     return in_order(rows, sort), problems
 
@@ -91,8 +92,8 @@ def left(app: App, *, since: str = "") -> list[Left]:
         if not scope.is_fresh
         for item in scope.open_store().retired()
     ]
-    rows = [row for row in rows if begin is None or (row.at or _UNKNOWN) >= begin]
-    return sorted(rows, key=lambda row: row.at or _UNKNOWN, reverse=True)
+    rows = [row for row in rows if begin is None or (row.at or LONG_AGO) >= begin]
+    return sorted(rows, key=lambda row: row.at or LONG_AGO, reverse=True)
 
 
 def listed(document: Document, scope: str, proved: Collection[str]) -> Listed:
@@ -124,4 +125,4 @@ def in_order(rows: list[Listed], sort: str) -> list[Listed]:
 
 
 def _moment(row: Listed, sort: str) -> datetime:
-    return (row.said or row.created if sort == "said" else row.changed) or _UNKNOWN
+    return (row.said or row.created if sort == "said" else row.changed) or LONG_AGO

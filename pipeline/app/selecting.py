@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
 from pipeline.app import scopes, search
 from pipeline.app.application import App
+from pipeline.app.listing import LONG_AGO
 from pipeline.app.scopes import scope_of
 from pipeline.core.clock import iso
 from pipeline.core.errors import UsageError
@@ -21,7 +22,6 @@ from pipeline.verify.provenance import said_at
 
 MOST = 1_000
 """Hits that are filtered."""
-_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ def select(
         if kind not in TYPES:
             raise UsageError(f"there is no type {kind!r}", fix=f"Types: {', '.join(TYPES)}.")
     now = app.clock.now()
-    begin = moment_of(wanted.since, now) if wanted.since else _LONG_AGO
+    begin = moment_of(wanted.since, now) if wanted.since else LONG_AGO
     end = moment_of(wanted.until, now) if wanted.until else None
     found = [
         row
@@ -118,7 +118,7 @@ def _in_time(head: Memory, begin: datetime, end: datetime | None) -> bool:
 
 
 def _changed(head: Memory) -> datetime:
-    return head.updated or head.created or _LONG_AGO
+    return head.updated or head.created or LONG_AGO
 
 
 def _selected(document: Document, scope: str, score: float, proved: set[str]) -> Selected:

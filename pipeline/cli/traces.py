@@ -21,6 +21,7 @@ from pipeline.cli.options import JsonOption
 from pipeline.cli.progress import progress
 from pipeline.cli.streams import write
 from pipeline.cli.tables import table
+from pipeline.core import zone
 from pipeline.core.errors import InputError, UsageError
 from pipeline.core.zone import local
 from pipeline.formats.keisei.events import Problem
@@ -142,7 +143,7 @@ def _calls(found: Iterable[Call]) -> list[Sequence[object]]:
     rows: list[Sequence[object]] = []
     former = ""
     for call in found:
-        day = "" if call.at_ms is None else f"{_moment(call.at_ms):%Y-%m-%d}"
+        day = "" if call.at_ms is None else zone.day(_moment(call.at_ms))
         if day and day != former:
             rows.append([day, "", "", "", ""])
             former = day
