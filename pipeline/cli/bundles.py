@@ -88,7 +88,7 @@ def rerun(
     model: Annotated[str, typer.Option("--model", metavar="NAME", help="Default: config.")] = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Ask another model about a run's dialogue; nothing is written.
+    """Ask another model about a run's dialogue, to compare.
 
     Or the same with the prompts of today. What it would have done is shown beside what was done. It is asked
     about the rows of the ledger that the run read, over a copy of the store; the calls count under your caps.

@@ -54,7 +54,7 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
         "audit": Entry("diagnostics", "audit", "Check any folder of memories; nothing is written."),
         "bundle": Entry("bundles", "bundle", "Write what a run was judged by into one redacted archive."),
         "replay": Entry("bundles", "replay", "Run a bundle again without a model, and say what differs."),
-        "rerun": Entry("bundles", "rerun", "Ask another model about a run's dialogue; nothing is written."),
+        "rerun": Entry("bundles", "rerun", "Ask another model about a run's dialogue, to compare."),
     },
     "Memories": {
         "list": Entry("live", "list_memories", "List memories: here, the team's, and for all projects."),

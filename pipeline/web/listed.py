@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipeline.app import browsing
+from pipeline.app import browsing, selecting
 from pipeline.app.application import App
 from pipeline.app.browsing import Wanted
 from pipeline.app.scopes import SHOWN
@@ -51,7 +51,7 @@ def listed(visit: Visit, app: App, start: int, *, by_meaning: bool = True) -> di
         "total": total,
         "start": start,
         "size": ROWS,
-        "most": browsing.MOST,
+        "most": selecting.MOST,
         "problems": problems,
         "trouble": trouble,
         "wanted": wanted,
