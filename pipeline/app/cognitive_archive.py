@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
+from pipeline.core.atomic import ensure_dir
 from pipeline.core.errors import InputError, cause
 
 MOST_FILES = 50_000
@@ -57,7 +58,7 @@ def _take_out(held: zipfile.ZipFile, root: Path, archive: Path) -> None:
     left = MOST_BYTES
     for entry in entries:
         target = root / _path_of(entry, archive)
-        target.parent.mkdir(parents=True, exist_ok=True)
+        ensure_dir(target.parent)
         with held.open(entry) as source, target.open("xb") as out:
             while piece := source.read(_PIECE):
                 left -= len(piece)

@@ -11,6 +11,7 @@ from typing import Any
 
 from pipeline.config import Settings
 from pipeline.context import PhaseContext, open_store
+from pipeline.core.atomic import ensure_dir
 from pipeline.core.clock import FixedClock
 from pipeline.core.home import Home
 from pipeline.extraction.reading import Read
@@ -64,7 +65,7 @@ def sandbox(
     """
     with TemporaryDirectory(prefix="reverie-run-") as folder:
         home = Home(Path(folder).resolve() / "home")
-        home.path.mkdir()
+        ensure_dir(home.path)
         own = home.user_store if user_scope else home.path.parent / "copy"
         for source, target in ((everyone, home.user_store), (store, own)):
             if source is not None and source.is_dir() and not target.exists():

@@ -93,7 +93,8 @@ def cause(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         named = isinstance(error.filename, (str, bytes, os.PathLike)) and error.filename
         return f"{error.strerror}: {os.fsdecode(error.filename)}" if named else error.strerror
-    if isinstance(error, ReverieError):
+    if isinstance(error, ReverieError) or type(error).__module__ == "sqlite3":
+        # What a database says of its file is in words: a full disk, a lock, damage.
         return str(error)
     return f"a fault in Reverie ({error})" if str(error) else "a fault in Reverie"
 

@@ -27,6 +27,7 @@ from pipeline.core.closing import Closing
 from pipeline.core.errors import SearchError, cause
 from pipeline.core.home import Home
 from pipeline.hooklib.plain import well_formed
+from pipeline.hooklib.settings import NO_ROOM
 from pipeline.ledger import Ledger, dialogue_rows
 from pipeline.record import record
 from pipeline.search.fts import DAMAGED, WAIT_SECONDS, turn_wal_on
@@ -309,11 +310,12 @@ class DialogueIndex(Closing):
         try:
             yield
         except (OSError, sqlite3.Error) as error:
-            busy = (getattr(error, "sqlite_errorname", None) or "").startswith("SQLITE_BUSY")
+            name = getattr(error, "sqlite_errorname", None) or ""
+            full = name.startswith(("SQLITE_FULL", "SQLITE_IOERR"))
             raise SearchError(
                 f"the index of the dialogue can't be used: {cause(error)}",
                 file=str(self.path),
-                fix=_BUSY if busy else _DISPOSABLE,
+                fix=NO_ROOM if full else _BUSY if name.startswith("SQLITE_BUSY") else _DISPOSABLE,
             ) from error
 
 

@@ -36,6 +36,7 @@ PLAYED_ELSEWHERE = {
     *(f"dream/cassettes/{case}" for case in dream_cases.CASES),
     *(f"select/cassettes/{case}" for case in select_cases.CASES),
     "permissions/cassettes",
+    "procedures/cassettes",
     "permissions/held_back/cassettes",
     *(f"pairs/cassettes/{folder.name}" for folder in (FIXTURES / "pairs" / "cassettes").iterdir()),
 }

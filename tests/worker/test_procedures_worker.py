@@ -1,7 +1,5 @@
 """From two sessions' commands to a proposal, by the real worker: read, compared, asked about, and waiting."""
 
-import json
-
 import pytest
 
 from pipeline.core.clock import FixedClock
@@ -82,7 +80,7 @@ def test_commands_of_projects_left_alone_are_not_read(dreamy, api, monkeypatch, 
     work(dreamy)
     monkeypatch.setenv("REVERIE_DREAM__PROCEDURES", "true")
     if ignored:
-        monkeypatch.setenv("REVERIE_PROJECTS__IGNORE", json.dumps([str(dreamy.project)]))
+        monkeypatch.setenv("REVERIE_PROJECTS__IGNORE", str(dreamy.project))
     with dreamy.worker(FixedClock(at(NOW))) as worker:
         store = worker.context.opened_store(dreamy.store)
         assert propose(worker.context.phase(store), store.scan()) == (0 if ignored else 1)

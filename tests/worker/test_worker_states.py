@@ -71,7 +71,25 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("extract", "--transcript", "TRANSCRIPT"),
     ("ingest", "--dir", "FOLDER"),
     ("conversations",),
+    ("transition", "ready"),
+    ("health-check",),
+    ("calendar",),
     ("dialogue", "list"),
+    ("dialogue", "search", "linter"),
+    ("traces",),
+    ("traces", "show", "TRANSCRIPT"),
+    ("patterns",),
+    ("similar", "TRANSCRIPT"),
+    ("coaccess",),
+    ("errors",),
+    ("agents",),
+    ("journal", "update"),
+    ("task", "start", "build"),
+    ("agent-memory", "init"),
+    ("agent-memory", "sync", "--dry-run"),
+    ("graph",),
+    ("bundle", "nothing", "--yes"),
+    ("rerun", "nothing"),
     ("dialogue", "delete", "--older-than", "30", "--yes"),
     ("dream",),
     ("consolidate", "--dry-run"),
@@ -83,8 +101,8 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
 )
 HEALS = (("work",), ("work", "--retry"))
 """What mends a damaged ledger, and so comes last, each on its own."""
-NEED_NO_LEDGER = {"demo", "eval", "mcp"}
-"""They work in a home of their own, or answer a client (`tests/server`)."""
+NEED_NO_LEDGER = {"demo", "eval", "mcp", "open", "replay", "watch"}
+"""They work in a home of their own, or go on until they are stopped (`tests/server`, `tests/web`)."""
 NOT_FOR_PEOPLE = re.compile(r"Traceback|fault in Reverie|\[Errno|(?<!\.)\bsqlite3?\.|\b[A-Z][A-Za-z]+Error\b")
 ROOM = 24_000
 """Bytes a file may have on the disk that is full: what a command prints fits, a ledger does not."""
