@@ -32,6 +32,8 @@ from tests.support.hooks import settings_of
 
 REPO = Path(__file__).resolve().parents[2]
 KEY = "not-a-key"
+_ANEW = 15.0
+"""Seconds after which a key is pressed anew."""
 _INSIDE = "REVERIE_BOX_INSIDE"
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 0x1
 
@@ -351,8 +353,16 @@ class Terminal:
         if not self._left:
             self._run("send-keys", "-t", "box", "-l", "/exit")
             self.shows("/exit")
-            self._run("send-keys", "-t", "box", "Enter")
-            self._run("wait-for", "left")
+            gone = subprocess.Popen([*self._tmux, "wait-for", "left"])
+            # The list of commands that comes up over what was typed may take an Enter that comes too soon.
+            for _ in range(int(PATIENCE / _ANEW)):
+                subprocess.run([*self._tmux, "send-keys", "-t", "box", "Enter"], capture_output=True)
+                with suppress(subprocess.TimeoutExpired):
+                    gone.wait(_ANEW)
+                    break
+            else:
+                gone.kill()
+                raise AssertionError(f"the client stayed:\n{self.screen()}")
             self._left = True
             return self._box.journal.note("client-exit", "typed")
         return self._box.journal.all("client-exit")[-1]
