@@ -142,7 +142,7 @@ def _wraps(text: str) -> Iterator[tuple[int, int]]:
 def _part(piece: str, least: int) -> bool:
     """Say whether `piece` looks like a part of a key: no word, no number, no name made of words."""
     if len(piece) < least or re.fullmatch(
-        r"[a-z]+|[A-Z]?[a-z]+|\d+[.)]?|[A-Z]+|(?:[A-Za-z]?[a-z]+[-_./])+[a-z]+", piece
+        r"[a-z]+|[A-Z]?[a-z]+|\d+[.)]?|[A-Z]+|(?:[A-Z]?[a-z]+[-_./])+[a-z]+", piece
     ):
         return False
     return any(char.isdigit() for char in piece) or re.search(r"[a-z][A-Z]", piece) is not None

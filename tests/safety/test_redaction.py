@@ -234,3 +234,9 @@ def test_the_quick_search_finds_every_name_the_pattern_finds(text: str) -> None:
     assert names(text, lower(text), HINTS.found_in(lower(text))) == [
         name.start() for name in KEY_AT.finditer(text)
     ]
+
+
+def test_a_long_name_of_many_words_is_looked_at_once():
+    """Each word could once be read in two ways, so that one more doubled the work: this took an hour."""
+    name = "to-" * 32
+    assert not has_secret(f"It is called\n{name}Z9\nand {name}\n{name}9")
