@@ -1,0 +1,103 @@
+"""Every page, over memories of people who mean well and of one who does not."""
+
+from urllib.parse import quote
+
+import pytest
+
+from tests.browser.filling import HOSTILE, LONG
+
+PAGES = {
+    "memories": "",
+    "memories found": "?q=gateway",
+    "memories filtered": "?type=decision&for=project&age=365&sort=name",
+    "memories not found": "?q=zebra",
+    "memories that left": "?show=left",
+    "a memory": "memory/gateway-retries?scope=project",
+    "a memory of markup": f"memory/hostile?scope=project&undo=%3Cb%3E&done={quote(HOSTILE)}",
+    "a memory without an end": f"memory/{LONG[:100]}?scope=project",
+    "a memory by hand": "memory/odd?scope=project",
+    "a memory in Arabic": "memory/nightly-backups-ar?scope=project",
+    "a procedure": "memory/ship-a-release?scope=project",
+    "a memory that left": "memory/staging?scope=project",
+    "no such memory": "memory/%3Cimg%20src=x%3E",
+    "today": "today",
+    "a day": "today?day=2026-11-26",
+    "an empty day": "today?day=2026-01-01",
+    "timeline": "timeline",
+    "an empty month": "timeline?month=2020-01",
+    "a dream that put off": "dreams",
+    "a dream that did": "dreams?run=DREAM",
+    "inbox": "inbox",
+    "inbox, of one kind": "inbox?kind=new&all=1",
+    "graph": "graph",
+    "graph, of one cluster": "graph?group=1",
+    "cost": "cost",
+    "cost of 90 days": "cost?days=90&by=tokens",
+    "health": "health",
+    "health with an audit": "health?look=audit",
+    "no such page": "nowhere",
+    "no such choice": "graph?type=%3Cb%3E&group=x",
+}
+WIDTHS, SCHEMES = (360, 1600), ("light", "dark")
+
+
+def path_of(tab, path):
+    """Return `path` with the id that the first dream happens to have."""
+    if "DREAM" in path:
+        tab.open("dreams")
+        links = [str(link.get_attribute("href")) for link in tab.all("nav a[href*='run=']")]
+        ids = [link.partition("run=")[2].partition("&")[0] for link in links]
+        path = path.replace("DREAM", next(one for one in ids if not one.startswith("00000002")))
+    return path
+
+
+def is_refused(path):
+    return path == "nowhere" or path.startswith(("graph?type", "memory/%3C", "memory/staging"))
+
+
+def check(tab, path):
+    """Look at the page at `path` as everybody may."""
+    tab.complaints()
+    tab.open(path)
+    if path.startswith("health"):
+        tab.until("the doctor came", lambda: not tab.all("[data-load] .button"))
+    faults = []
+    for width in WIDTHS:
+        for scheme in SCHEMES:
+            tab.look(width, scheme)
+            wide = tab.script("return document.scrollingElement.scrollWidth - innerWidth")
+            found = [f"{wide} pixels too wide"] if wide > 0 else []
+            faults += [f"{path} at {width} {scheme}: {each}" for each in [*found, *tab.violations()]]
+    if tab.script("return document.querySelectorAll('h1').length") != 1:
+        faults.append("there is not one h1")
+    faults += [f"forbidden: {each}" for each in tab.script("return __violations")]
+    assert tab.script("return window.__hit") is None
+    faults += [each for each in tab.complaints() if not (is_refused(path) and "status of 40" in each)]
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize("path", PAGES.values(), ids=PAGES)
+def test_a_page_is_whole_at_any_width_in_any_light(worst, path):
+    check(worst, path_of(worst, path))
+
+
+def test_each_item_of_the_inbox_is_so_too(worst):
+    worst.open("inbox")
+    items = [row.get_attribute("data-item") for row in worst.all(".pick")]
+    assert len(items) == 12
+    for number in items:
+        check(worst, f"inbox?item={number}")
+
+
+def test_what_is_looked_for_would_be_found(worst):
+    """The checks of every page see a page that is wrong."""
+    worst.open("cost")
+    worst.script(
+        "document.querySelector('main').innerHTML += '<img src=x><h1>Two</h1><p class=\\'quiet\\'>pale</p>'"
+    )
+    worst.script(
+        "const made = document.createElement('style'); made.textContent = 'p { color: #999 }'; document.head.append(made)"
+    )
+    found = " ".join(worst.violations())
+    assert "image-alt" in found
+    assert worst.script("return __violations") and worst.complaints()
