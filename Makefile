@@ -6,6 +6,8 @@ VENV := .venv$(patsubst %,-%,$(filter-out locked,$(VERSIONS)))
 BIN := $(VENV)/bin
 # The client the recorded material was made with; any other: make test-realclient CLAUDE_VERSION=latest
 CLAUDE_VERSION ?= 2.1.332
+# What judges the pages in the browser (.ci/axe).
+AXE_VERSION := 4.14.1
 RECIPES := .venv-recipes
 REVERIE_CLAUDE ?= $(CURDIR)/.realclient/node_modules/.bin/claude
 # Two processes; tests of one group share one. -ra says why a test was skipped.
@@ -19,7 +21,7 @@ IN_MEMORY = TMPDIR="$$(sh .ci/scratch)"
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-whole test-recipes sweeps check coverage format bench bench-full performance test-realclient picture client versions clean
+.PHONY: help demo test test-whole test-recipes test-browser screenshots sweeps check coverage format bench bench-full performance test-realclient picture client axe versions clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +38,12 @@ test-whole: $(VENV)/.installed  ## The same with every case of every sweep
 test-recipes: $(VENV)/.installed $(RECIPES)/.installed  ## jq, awk and pandas on exported traces; needs jq and awk
 	REVERIE_RECIPES_PYTHON="$(CURDIR)/$(RECIPES)/bin/python" $(IN_MEMORY) \
 		$(BIN)/python -m pytest -ra -m recipes tests/formats
+
+test-browser: $(VENV)/.installed axe  ## The page in a real browser; needs chromium, chromium-driver and npm
+	$(IN_MEMORY) $(BIN)/python -m pytest -ra -m browser tests/browser
+
+screenshots: $(VENV)/.installed  ## Make the pictures of docs/page.md anew; needs chromium and chromium-driver
+	$(IN_MEMORY) $(BIN)/python -m docs.screenshots
 
 sweeps: $(VENV)/.installed  ## The rest of each sweep, which make test leaves out
 	$(IN_MEMORY) $(BIN)/$(PYTEST) -m "$(HERE) and whole"
@@ -77,6 +85,9 @@ client:
 		[ "$$(cat .realclient/version 2>/dev/null)" != "$(CLAUDE_VERSION)" ]; then \
 		sh .ci/client "$(CLAUDE_VERSION)"; fi
 
+axe:
+	@[ "$$(cat .browser/version 2>/dev/null)" = "$(AXE_VERSION)" ] || sh .ci/axe "$(AXE_VERSION)"
+
 versions:  ## Write the newest allowed versions into requirements/ci.txt
 	rm -rf .venv-newest
 	sh .ci/venv .venv-newest newest
@@ -84,7 +95,7 @@ versions:  ## Write the newest allowed versions into requirements/ci.txt
 	mv requirements/new.txt requirements/ci.txt
 
 clean:  ## Remove what the targets above made
-	rm -rf .venv .venv-newest .venv-oldest $(RECIPES) .realclient .demo .coverage
+	rm -rf .venv .venv-newest .venv-oldest $(RECIPES) .realclient .browser .demo .coverage
 
 $(VENV)/.installed: pyproject.toml requirements/ci.txt .ci/venv
 	@sh .ci/venv $(VENV) $(VERSIONS)

@@ -20,14 +20,6 @@ ROOT = Path(__file__).resolve().parents[2]
 BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 # Read now: the common fixture takes every REVERIE_ variable away from the tests.
 AXE = Path(os.environ.get("REVERIE_AXE", ROOT / ".browser" / "node_modules" / "axe-core" / "axe.min.js"))
-HERE = Path(__file__).parent
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark all of them: none runs without a browser."""
-    for item in items:
-        if HERE in item.path.parents:
-            item.add_marker(pytest.mark.browser)
 
 
 @contextmanager

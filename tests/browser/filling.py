@@ -142,7 +142,7 @@ def fill(root: Path, *, hostile: bool) -> Desk:
     """Make a home and a project below `root`, and return them with the environment to look at them in."""
     desk = make_desk(root)
     desk.env |= {"REVERIE_NOW": NOW.isoformat(), "REVERIE_EXTRACTION__TIME_ZONE": "UTC", "TZ": "UTC"}
-    with _surroundings(desk):
+    with surroundings(desk):
         said = _conversation(desk)
         _memories(desk, said, hostile=hostile)
         _relations(desk)
@@ -156,7 +156,8 @@ def fill(root: Path, *, hostile: bool) -> Desk:
 
 
 @contextmanager
-def _surroundings(desk: Desk) -> Iterator[None]:
+def surroundings(desk: Desk) -> Iterator[None]:
+    """Be in the desk's project and environment meanwhile."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "environ", dict(desk.env))
         patch.chdir(desk.project)
@@ -335,7 +336,8 @@ def _waiting(desk: Desk, *, hostile: bool) -> None:
             "new",
             {
                 **_PROPOSED, "name": "restore-a-backup", "type": "procedure",
-                "statement": "When a backup is restored.", "steps": ["Stop the shop.", "Run `restore latest`."],
+                "statement": "When a backup is restored.",
+                "steps": ["Stop the shop.", "Run `restore latest`."],
                 "preconditions": ["Nobody pays just now."],
                 "postconditions": ["The shop answers."],
             },

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -93,8 +93,19 @@ class Tab:
         self.press(Keys.TAB)
 
     def click(self, selector: str) -> None:
-        """Click on the first that `selector` names, and wait for the page that comes of it, if one does."""
+        """Click on the first that `selector` names."""
         self.one(selector).click()
+
+    def follow(self, selector: str) -> None:
+        """Click on what leads to another page, and wait for that page."""
+        self.leave(lambda: self.click(selector))
+
+    def leave(self, by: Callable[[], object]) -> None:
+        """Do what leads to another page, and wait for that page."""
+        self.script("window.__left = 1")
+        by()
+        come = "return !window.__left && document.readyState === 'complete'"
+        self.until("the next page came", lambda: self.script(come))
 
     # -- what one asks of the page ------------------------------------------------------------------
 
@@ -126,7 +137,7 @@ class Tab:
         """Return what `code` does in the page."""
         return self.driver.execute_script(code, *given)
 
-    def until(self, what: str, holds: Any) -> None:
+    def until(self, what: str, holds: Callable[[], object]) -> None:
         """Wait until `holds`."""
         WebDriverWait(self.driver, LONGEST, poll_frequency=0.05).until(lambda _: holds(), what)
 

@@ -6,6 +6,8 @@ import pytest
 
 from tests.browser.filling import HOSTILE, LONG
 
+pytestmark = pytest.mark.browser
+
 PAGES = {
     "memories": "",
     "memories found": "?q=gateway",
@@ -89,15 +91,20 @@ def test_each_item_of_the_inbox_is_so_too(worst):
         check(worst, f"inbox?item={number}")
 
 
+_SPOILS = """
+document.querySelector("main").innerHTML += "<img src=x><h1>Two</h1><p>pale</p>";
+const style = document.createElement("style");
+style.textContent = "p { color: #999 }";
+document.head.append(style);
+document.querySelector("main p").style.color = "#999";
+console.error("it is spoilt");
+"""
+
+
 def test_what_is_looked_for_would_be_found(worst):
     """The checks of every page see a page that is wrong."""
     worst.open("cost")
-    worst.script(
-        "document.querySelector('main').innerHTML += '<img src=x><h1>Two</h1><p class=\\'quiet\\'>pale</p>'"
-    )
-    worst.script(
-        "const made = document.createElement('style'); made.textContent = 'p { color: #999 }'; document.head.append(made)"
-    )
+    worst.script(_SPOILS)
     found = " ".join(worst.violations())
-    assert "image-alt" in found
-    assert worst.script("return __violations") and worst.complaints()
+    assert "image-alt" in found and "color-contrast" in found
+    assert worst.script("return __violations") and "spoilt" in " ".join(worst.complaints())
