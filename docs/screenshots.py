@@ -1,6 +1,6 @@
 """Makes the pictures of ``docs/page.md``: ``make screenshots``.
 
-The browser of the tests shows a home that they fill. The pictures show the same on every machine but for its fonts.
+The browser of the tests shows a home that they fill. Pictures differ by the fonts of a machine alone.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ FOLDER = Path(__file__).with_name("pictures")
 HOME = Path("/tmp/ada")
 """Where the home is made: the pictures show it, so it is the same on every machine."""
 WIDTH, HEIGHT = 1200, 800
-COLOURS = 128
 MOST_BYTES = 150_000
 
 
@@ -70,7 +69,7 @@ def main() -> int:
                 _settle(tab)
                 file = FOLDER / f"{name}.png"
                 with Image.open(io.BytesIO(tab.driver.get_screenshot_as_png())) as taken:
-                    taken.convert("RGB").quantize(COLOURS).save(file, optimize=True)
+                    taken.convert("RGB").quantize(method=Image.Quantize.MAXCOVERAGE).save(file, optimize=True)
                 assert file.stat().st_size < MOST_BYTES, file
     finally:
         shutil.rmtree(HOME, ignore_errors=True)

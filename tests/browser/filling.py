@@ -173,7 +173,7 @@ def _conversation(desk: Desk) -> list[str]:
     (desk.project / "src").mkdir()
     for name in ("gateway", "price"):
         (desk.project / "src" / f"{name}.py").touch()
-    talk = Transcript(cwd=str(desk.project), start="2026-11-26T09:00:00Z", step_seconds=90)
+    talk = Transcript(cwd=str(desk.project), start="2026-11-27T09:00:00Z", step_seconds=90)
     said = []
     for asked, answered in _TALK:
         said.append(talk.user(asked))
@@ -190,9 +190,9 @@ def _memories(desk: Desk, said: list[str], *, hostile: bool) -> None:
         app.clock = _ago(days=60 - 4 * number, hours=3)
         if "cited" in more:
             turn, quote = more.pop("cited")
-            app.clock = _ago(days=1, hours=6)
+            app.clock = _ago(hours=7)
             source = Evidence(
-                session=SESSION, uuid=said[turn], quote=quote, at="2026-11-26T09:03:00Z", speaker="person"
+                session=SESSION, uuid=said[turn], quote=quote, at="2026-11-27T09:03:00Z", speaker="person"
             )
             more["sources"] = [source]
         written.add(app, more.pop("statement"), force=True, **more)
@@ -222,7 +222,10 @@ def _relations(desk: Desk) -> None:
         ("search-in-postgres", "BUILDS_ON", "no-mocks"),
         ("gateway-retries", "RELATED_TO", "prices-in-cents"),
     ):
-        desk.here("relate", start, kind, end, "--context", "said in the same talk")
+        desk.here(
+            "relate", start, kind, end, "--context", "said in the same talk",
+            REVERIE_NOW=_ago(hours=6 if end == "prices-in-cents" else 72).now().isoformat(),
+        )  # fmt: skip
     desk.here(
         "update",
         "release-day",
@@ -249,7 +252,7 @@ def _dreams(desk: Desk, *, hostile: bool) -> None:
         bench.set(retire_share=1.0)
         bench.keep(
             note("timeouts", "The gateway's timeout is ten seconds. It was five before May.", "2026-05-20"),
-            note("timeouts-again", "The gateway's timeout is ten seconds.", "2026-06-11"),
+            note("timeouts-again", "Ten seconds is how long the gateway may take.", "2026-06-11"),
             note(
                 "timeouts-logged",
                 "Each timeout of the gateway is logged with the order's number.",
@@ -316,6 +319,7 @@ def _waiting(desk: Desk, *, hostile: bool) -> None:
     retries = store.read("gateway-retries")
     update = {
         **_PROPOSED, "name": "gateway-retries", "update_of": "gateway-retries", "statement": "",
+        "why": "", "tags": [],
         "description": "The payment gateway is tried four times.", "was": retries.digest,
         "sources": [{**source, "speaker": "person"}],
         "replaces": [["The payment gateway is tried three times, then it gives up.",

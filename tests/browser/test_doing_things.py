@@ -38,7 +38,7 @@ def test_tab_reaches_everything_and_shows_where_it_is(shop, path):
     for _ in range(3 * len(wanted) + 10):
         shop.tab_on()
         tag, number, is_seen, text = shop.script(_FOCUSED)
-        if tag == "BODY" or number in reached and tag != "INPUT":
+        if tag == "BODY" or (number in reached and tag != "INPUT"):
             break
         reached.append(number)
         if not is_seen:
@@ -138,18 +138,16 @@ def test_the_list_follows_what_is_typed(shop):
     )
     shop.until("the address has it", lambda: "q=gateway" in shop.path)
     shop.one("#q").clear()
-    shop.press(*"zebra")
+    shop.one("#q").send_keys("zebra")
     shop.reads("No memory is like that.")
     shop.until("the address has it", lambda: "q=zebra" in shop.path)
     shop.driver.refresh()
     assert shop.one("#q").get_property("value") == "zebra"
     shop.one("#q").clear()
-    shop.press(Keys.ENTER)
+    shop.one("#q").send_keys(Keys.ENTER)
     shop.until("all are back", lambda: names(shop) == every)
     shop.click(".filters summary")
-    shop.script(
-        "const f = document.getElementById('f-type'); f.value = 'problem'; f.dispatchEvent(new Event('input', {bubbles: true}))"
-    )
+    shop.one("#f-type").send_keys("problem")
     shop.until("one type", lambda: names(shop) == ["backup-filled-the-disk"])
     assert shop.complaints() == []
 
