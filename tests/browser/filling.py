@@ -206,12 +206,18 @@ def _memories(desk: Desk, said: list[str], *, hostile: bool) -> None:
         REVERIE_NOW=_ago(days=5).now().isoformat(),
     )  # fmt: skip
     if hostile:
-        worst = {"title": HOSTILE, "description": HOSTILE, "tags": [HOSTILE[:40]], "anchors": [HOSTILE]}
-        for more in (
-            {"statement": f"Never run {HOSTILE} here.", "why": HOSTILE, "name": "hostile", **worst},
-            {"statement": f"No blank: {'x' * 900}.", "name": LONG[:100], "title": LONG, "description": LONG},
+        worst: dict[str, Any] = {
+            "title": HOSTILE,
+            "description": HOSTILE,
+            "tags": [HOSTILE[:40]],
+            "anchors": [HOSTILE],
+        }
+        endless = {"name": LONG[:100], "title": LONG, "description": LONG}
+        for text, more in (
+            (f"Never run {HOSTILE} here.", {"why": HOSTILE, "name": "hostile", **worst}),
+            (f"No blank: {'x' * 900}.", endless),
         ):
-            written.add(App(folder=desk.project), more.pop("statement"), kind="project", force=True, **more)
+            written.add(App(folder=desk.project), text, kind="project", force=True, **more)
 
 
 def _relations(desk: Desk) -> None:
@@ -288,7 +294,7 @@ def _dreams(desk: Desk, *, hostile: bool) -> None:
             run_id="00000002-0000-4000-8000-000000000000",
             at=_ago(hours=1).now().isoformat(),
             word="partial",
-            actions=(),
+            actions=[],
             refused=[
                 _put_aside(["prices-in-cents", "release-day"], f"it would lose a fact {markup}"),
                 _put_aside(["no-mocks"], "it is pinned", to_inbox=True),

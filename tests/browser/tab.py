@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -144,10 +145,10 @@ class Tab:
     def reads(self, *words: str) -> None:
         """Wait until each of `words` can be read."""
         for word in words:
-            self.until(f"{word!r} can't be read at {self.path}", lambda word=word: word in self._read())
+            self.until(f"{word!r} can't be read at {self.path}", partial(self._holds, word))
 
-    def _read(self) -> str:
-        return str(self.driver.find_element(By.TAG_NAME, "body").get_property("innerText"))
+    def _holds(self, word: str) -> bool:
+        return word in str(self.driver.find_element(By.TAG_NAME, "body").get_property("innerText"))
 
     def complaints(self) -> list[str]:
         """Return what the console holds that is no mere message, and forget it."""
