@@ -41,7 +41,7 @@ def parse(text: str) -> ast.Module:
 
 @cache
 def walked(text: str) -> tuple[ast.AST, ...]:
-    """Return all nodes of the syntax tree of `text`, found once: to walk it takes longer than what is asked."""
+    """Return all nodes of the syntax tree of `text`, found once: walking takes longer than what is asked."""
     return tuple(ast.walk(parse(text)))
 
 
