@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
-from xdist.remote import Producer
-from xdist.scheduler import LoadScopeScheduling
+from xdist.remote import Producer  # type: ignore[import-untyped]
+from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 from pipeline.hooklib import zone
 from tests.support.hooks import note_home
@@ -54,7 +54,7 @@ TOGETHER = (
 """What shares a costly set-up: run by one process, it is set up once (``pytest --dist loadgroup``)."""
 
 
-class _Together(LoadScopeScheduling):
+class _Together(LoadScopeScheduling):  # type: ignore[misc]
     """Gives what stays together to one process.
 
     By the tests' names: ``pytest-xdist`` 3.8 writes its groups where pytest 9.2 does not look.
