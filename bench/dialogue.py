@@ -17,7 +17,7 @@ from pipeline.domain.speech import Entry
 from pipeline.ledger import Ledger, dialogue_rows, open_ledger
 from pipeline.ledger.entries import commit_ingest
 from pipeline.ledger.files import begin_ingest
-from pipeline.search import dialogue_index
+from pipeline.search import derived_file
 from pipeline.search.dialogue_index import DialogueIndex, Wanted
 
 MANY = 100_000
@@ -35,7 +35,7 @@ def indexing(folder: Path, rounds: int, count: int = MANY) -> Ratio:
         path = folder / "bare.sqlite"
 
         def anew() -> None:
-            dialogue_index.discard(Home(folder).dialogue_index)
+            derived_file.discard(Home(folder).dialogue_index)
             with DialogueIndex(folder) as index:
                 assert index.refresh(ledger) == count
 

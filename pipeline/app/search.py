@@ -206,7 +206,10 @@ def _open_shelf(
 def _by_phrases(
     shelves: Sequence[_Shelf], phrases: Sequence[str], known: Sequence[Hit], limit: int
 ) -> list[Hit]:
-    """Return up to `limit` memories that hold words of `phrases`, each phrase's best in turn."""
+    """Return up to `limit` memories that hold words of `phrases`, each phrase's best in turn.
+
+    Who gave the phrases has taken out what nobody sees (`app.expanding`).
+    """
     seen = {(hit.store, hit.path) for hit in known}
     found: list[tuple[int, float, Hit]] = []
     for phrase in phrases:
@@ -214,7 +217,7 @@ def _by_phrases(
         for shelf in shelves:
             if shelf.folder:
                 continue
-            asked = ranking.Asked(visible(phrase), shelf.reader)
+            asked = ranking.Asked(phrase, shelf.reader)
             rows = {row.path: row for row in asked.candidates(PER_PHRASE)}
             held = {path: asked.held(row) for path, row in rows.items()}
             scores = {path: row.score for path, row in rows.items()}

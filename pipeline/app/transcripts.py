@@ -14,7 +14,7 @@ from pipeline.core.errors import InputError, UsageError
 from pipeline.core.home import Home
 from pipeline.domain.speech import Utterance
 from pipeline.ledger import Ledger, conversations, dialogue_rows, files, utterances
-from pipeline.search import dialogue_index
+from pipeline.search import derived_file
 from pipeline.search.dialogue_index import DialogueIndex, Wanted
 from pipeline.text.dates import parse_day
 from pipeline.text.since import since as moment_of
@@ -110,7 +110,7 @@ def search(app: App, query: str, scope: Scope, *, limit: int = 20, offset: int =
 
 def rebuild(app: App) -> int:
     """Make the index anew; return how many utterances it holds. Raises SearchError, OSError."""
-    dialogue_index.discard(Home(app.home).dialogue_index)
+    derived_file.discard(Home(app.home).dialogue_index)
     with app.ledger(to_look=True) as ledger, DialogueIndex(app.home) as index:
         return index.refresh(ledger)
 

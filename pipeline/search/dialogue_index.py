@@ -13,24 +13,20 @@ spaces between words are in a table of trigrams as well.
 from __future__ import annotations
 
 import json
-import os
 import re
 import sqlite3
-import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from pipeline.core import system
-from pipeline.core.atomic import ensure_dir
 from pipeline.core.closing import Closing
 from pipeline.core.errors import SearchError, cause
 from pipeline.core.home import Home
 from pipeline.hooklib.plain import well_formed
-from pipeline.hooklib.settings import NO_ROOM
 from pipeline.ledger import Ledger, dialogue_rows
 from pipeline.record import record
-from pipeline.search.fts import DAMAGED, WAIT_SECONDS, turn_wal_on
+from pipeline.search import derived_file
+from pipeline.search.derived_file import WAIT_SECONDS
 from pipeline.text.scripts import HANGUL, UNSPACED
 
 DIALOGUE_VERSION = 1
@@ -48,6 +44,7 @@ _TABLES = (
     " tokenize='porter unicode61 remove_diacritics 2')",
     "CREATE VIRTUAL TABLE grams USING fts5(body, content='texts', content_rowid='id', tokenize='trigram')",
 )
+_LAYOUT = derived_file.Layout(DIALOGUE_VERSION, _TABLES, ("PRAGMA secure_delete = ON",))
 _UNSPACED = re.compile(f"[{UNSPACED}{HANGUL}]")
 _PIECE = re.compile(r'"([^"]+)"?|(\S+)')
 _LEAST_GRAM = 3
@@ -82,34 +79,25 @@ class Wanted:
     rows: tuple[int, int] | None = None
 
 
-class _OtherVersionError(sqlite3.DatabaseError):
-    """The file was made by a Reverie that lays it out otherwise, or is none of ours."""
-
-
 class DialogueIndex(Closing):
     """The open index of the dialogue in the ledger of a home. Raises SearchError where it can't be used."""
 
     def __init__(self, home: Path, *, wait: float = WAIT_SECONDS) -> None:
         self.path = Home(home).dialogue_index
         self._wait = wait
-        try:
-            self._connection = self._prepared()
-        except SearchError as error:
-            if not _is_damage(error.__cause__):
-                raise
-            discard(self.path)
-            self._connection = self._prepared()
+        self._connection = self._opened()
 
     def refresh(self, ledger: Ledger) -> int:
         """Bring the index in step with `ledger`; return how many rows came, changed or went."""
         try:
             return self._refresh(ledger)
         except SearchError as error:
-            if not _is_damage(error.__cause__):
+            if not derived_file.is_damage(error.__cause__):
                 raise
         self._connection.close()
-        discard(self.path)
-        self._connection = self._prepared()
+        with self._translated():
+            derived_file.discard(self.path)
+        self._connection = self._opened()
         return self._refresh(ledger)
 
     def find(self, query: str, wanted: Wanted, limit: int) -> tuple[list[Found], bool]:
@@ -283,16 +271,9 @@ class DialogueIndex(Closing):
 
     # -- the file ---------------------------------------------------------------------------------
 
-    def _prepared(self) -> sqlite3.Connection:
+    def _opened(self) -> sqlite3.Connection:
         with self._translated():
-            _make_private(self.path)
-            connection = sqlite3.connect(self.path, timeout=self._wait, isolation_level=None)
-            try:
-                _bring_up_to_date(connection)
-            except BaseException:
-                connection.close()
-                raise
-        return connection
+            return derived_file.opened(self.path, _LAYOUT, self._wait)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -310,12 +291,10 @@ class DialogueIndex(Closing):
         try:
             yield
         except (OSError, sqlite3.Error) as error:
-            name = getattr(error, "sqlite_errorname", None) or ""
-            full = name.startswith(("SQLITE_FULL", "SQLITE_IOERR"))
             raise SearchError(
                 f"the index of the dialogue can't be used: {cause(error)}",
                 file=str(self.path),
-                fix=NO_ROOM if full else _BUSY if name.startswith("SQLITE_BUSY") else _DISPOSABLE,
+                fix=derived_file.step(error, _DISPOSABLE, busy=_BUSY),
             ) from error
 
 
@@ -328,41 +307,6 @@ def keep_in_step(home: Path, ledger: Ledger, *, wait: float = WAIT_SECONDS) -> i
         return 0
     with DialogueIndex(home, wait=wait) as index:
         return index.refresh(ledger)
-
-
-def discard(path: Path) -> None:
-    """Delete the index at `path`, with what SQLite keeps beside it. Raises OSError."""
-    for suffix in ("-wal", "-shm", "-journal", ""):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
-
-
-def _bring_up_to_date(connection: sqlite3.Connection) -> None:
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version not in (0, DIALOGUE_VERSION):
-        raise _OtherVersionError(f"its version is {version}")
-    connection.execute("PRAGMA synchronous = NORMAL")
-    connection.execute("PRAGMA secure_delete = ON")
-    if version == DIALOGUE_VERSION:
-        return
-    turn_wal_on(connection)
-    connection.execute("BEGIN IMMEDIATE")
-    if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
-        for statement in _TABLES:
-            connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {DIALOGUE_VERSION}")
-    connection.execute("COMMIT")
-
-
-def _make_private(path: Path) -> None:
-    ensure_dir(path.parent)
-    if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
-        raise _OtherVersionError("it is no regular file")
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | system.OPEN, 0o600))
-
-
-def _is_damage(error: BaseException | None) -> bool:
-    name = getattr(error, "sqlite_errorname", None) or ""
-    return isinstance(error, _OtherVersionError) or name.startswith(DAMAGED)
 
 
 def _pages(rows: Iterable[dialogue_rows.Row]) -> Iterator[list[dialogue_rows.Row]]:

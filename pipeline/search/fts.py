@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
-from pipeline.core import system
-from pipeline.core.atomic import ensure_dir
 from pipeline.core.closing import Closing
 from pipeline.core.errors import SearchError, cause
 from pipeline.hooklib.plain import well_formed
-from pipeline.hooklib.settings import NO_ROOM, step_for
+from pipeline.hooklib.settings import step_for
+from pipeline.search import derived_file
+from pipeline.search.derived_file import WAIT_SECONDS
 from pipeline.search.index_reader import CANDIDATES, VERSION, Lookup, cue_terms, index_path, is_lone
 from pipeline.search.likeness import Likeness
 from pipeline.search.meaning import WordTable
@@ -34,7 +33,6 @@ from pipeline.text.tokens import terms
 
 POOL = 60
 """Best candidates whose words are compared with those of the question to find neighbours."""
-WAIT_SECONDS = 5.0
 
 _TABLES = (
     "CREATE TABLE documents (id INTEGER PRIMARY KEY, languages TEXT NOT NULL,"
@@ -71,8 +69,8 @@ _MADE_BY = "words"
 _STATE = "digest || ' ' || hand || ' ' || beside"
 """`SearchRow.state` in SQL."""
 _LANGUAGES = "languages"
-DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
-"""How the names of errors begin that say that the file itself is damaged."""
+_LAYOUT = derived_file.Layout(VERSION, _TABLES)
+_DISPOSABLE = "It holds nothing of its own: delete the file, and the next dream builds it again."
 
 
 def index_file(home: Path, store_path: Path) -> Path:
@@ -100,7 +98,7 @@ class SearchIndex(Closing):
         self._wait = wait
         self._seen = -1
         self._words = words or WordTable(None)
-        self._connection = self._connect()
+        self._connection = self._opened()
         self._lookup = Lookup(self._connection)
 
     @classmethod
@@ -129,7 +127,7 @@ class SearchIndex(Closing):
         try:
             return self._sync(wanted, folders, notes or {})
         except SearchError as error:
-            if not _is_damage(error.__cause__):
+            if not derived_file.is_damage(error.__cause__):
                 raise
         self.rebuild()
         return self._sync(wanted, folders, notes or {})
@@ -168,8 +166,9 @@ class SearchIndex(Closing):
     def rebuild(self) -> None:
         """Throw everything away and begin with an empty index. Raises SearchError."""
         self._connection.close()
-        self._discard()
-        self._connection = self._prepared()
+        with self._translated(files=True):
+            derived_file.discard(self.path)
+        self._connection = self._opened()
         self._lookup = Lookup(self._connection)
         self._seen = -1
 
@@ -350,31 +349,9 @@ class SearchIndex(Closing):
                 self._connection.execute("ROLLBACK")
             raise
 
-    def _connect(self) -> sqlite3.Connection:
-        try:
-            return self._prepared()
-        except SearchError as error:
-            if not _is_damage(error.__cause__):
-                raise
-        self._discard()
-        return self._prepared()
-
-    def _prepared(self) -> sqlite3.Connection:
+    def _opened(self) -> sqlite3.Connection:
         with self._translated(files=True):
-            _make_private(self.path)
-            connection = sqlite3.connect(self.path, timeout=self._wait, isolation_level=None)
-            try:
-                _bring_up_to_date(connection)
-            except BaseException:
-                connection.close()
-                raise
-        return connection
-
-    def _discard(self) -> None:
-        """Delete the file. A process that still has it open goes on with the old one: its hints are stale."""
-        with self._translated(files=True):
-            for suffix in ("-wal", "-shm", "-journal", ""):
-                self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+            return derived_file.opened(self.path, _LAYOUT, self._wait)
 
     @contextmanager
     def _translated(self, *, files: bool = False) -> Iterator[None]:
@@ -396,54 +373,8 @@ def _moments(found: Content) -> list[str]:
     return moments_of(kind, found.name, found.description, found.body, found.cues, anchors)
 
 
-class _OtherVersionError(sqlite3.DatabaseError):
-    """The file was made by a Reverie that lays it out otherwise."""
-
-
-def _bring_up_to_date(connection: sqlite3.Connection) -> None:
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version not in (0, VERSION):
-        raise _OtherVersionError(f"its version is {version}")
-    # A power cut may take the last change along, and the next sync makes it again.
-    connection.execute("PRAGMA synchronous = NORMAL")
-    if version == VERSION:
-        return
-    turn_wal_on(connection)
-    connection.execute("BEGIN IMMEDIATE")
-    if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
-        for statement in _TABLES:
-            connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {VERSION}")
-    connection.execute("COMMIT")
-
-
 def _step(error: OSError | sqlite3.Error) -> str:
     """Return what a person can do about `error`."""
     if isinstance(error, OSError):
         return step_for(error.errno)
-    name = getattr(error, "sqlite_errorname", None) or ""
-    if name.startswith(("SQLITE_FULL", "SQLITE_IOERR")):
-        return NO_ROOM
-    return "It holds nothing of its own: delete the file, and the next dream builds it again."
-
-
-def turn_wal_on(connection: sqlite3.Connection) -> None:
-    """Let readers go on while one process writes; of two that make the file at once, one does it for both."""
-    try:
-        connection.execute("PRAGMA journal_mode = WAL")
-    except sqlite3.OperationalError as error:
-        # This statement does not wait for others as the rest do; without it all is right, only slower.
-        if error.sqlite_errorname != "SQLITE_BUSY":
-            raise
-
-
-def _make_private(path: Path) -> None:
-    ensure_dir(path.parent)
-    if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
-        raise _OtherVersionError("it is no regular file")
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | system.OPEN, 0o600))
-
-
-def _is_damage(cause: BaseException | None) -> bool:
-    name = getattr(cause, "sqlite_errorname", None) or ""
-    return isinstance(cause, _OtherVersionError) or name.startswith(DAMAGED)
+    return derived_file.step(error, _DISPOSABLE)

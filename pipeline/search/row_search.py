@@ -16,7 +16,8 @@ from pipeline.core.ids import digest
 from pipeline.domain.memory import TYPES
 from pipeline.safety.invisible import visible
 from pipeline.search import index_reader, ranking, ties
-from pipeline.search.fts import WAIT_SECONDS, SearchIndex, index_file
+from pipeline.search.derived_file import WAIT_SECONDS
+from pipeline.search.fts import SearchIndex, index_file
 from pipeline.search.meaning import WordTable
 from pipeline.search.rows import Content, SearchRow
 

@@ -33,6 +33,7 @@ def graph_file(whole: RelationMap, made: str) -> str:
         colours=drawn.colours(whole.types()),
         most=drawn.MOST_DRAWN,
         rows=drawn.rows(whole.part(Wanted()), 0, 0),
+        address=_in_file,
         data=data,
     )
 

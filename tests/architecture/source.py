@@ -23,6 +23,11 @@ class Module:
         return parse(self.text)
 
     @property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """All nodes of its tree."""
+        return walked(self.text)
+
+    @property
     def unit(self) -> str:
         """The name in the layer table: `store`, `app`, `worker`."""
         return self.name.partition(".")[2].partition(".")[0]
@@ -32,6 +37,17 @@ class Module:
 def parse(text: str) -> ast.Module:
     """Return the syntax tree of `text`, made once."""
     return ast.parse(text)
+
+
+@cache
+def walked(text: str) -> tuple[ast.AST, ...]:
+    """Return all nodes of the syntax tree of `text`, found once: walking takes longer than what is asked."""
+    return tuple(ast.walk(parse(text)))
+
+
+def called(node: ast.Call) -> str:
+    """Return the last name of what `node` calls: ``load`` of ``tools.load()``."""
+    return getattr(node.func, "attr", "") or getattr(node.func, "id", "")
 
 
 def modules(*folders: str) -> list[Module]:
@@ -60,20 +76,20 @@ def imports(module: Module) -> tuple[str, ...]:
 
 
 def _imports(module: Module) -> Iterator[str]:
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             whole = node.module or ""
             yield from (f"{whole}.{a.name}" for a in node.names) if whole == PACKAGE else (whole,)
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+        elif isinstance(node, ast.Call) and called(node).endswith("import_module"):
             first = node.args[0].values[0] if isinstance(node.args[0], ast.JoinedStr) else node.args[0]
             yield str(first.value) if isinstance(first, ast.Constant) else ast.unparse(first)
 
 
 def functions(module: Module) -> Iterator[tuple[str, int]]:
     """Name and length of each function, its docstring and decorators left out."""
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             body = node.body
             told = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
@@ -85,10 +101,10 @@ def strings(module: Module) -> Iterator[str]:
     """Every string literal that is no docstring; the parts of an f-string one by one."""
     loose = {
         id(node.value)
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     }
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in loose:
             yield node.value
 
@@ -101,7 +117,7 @@ def graph(found: list[Module]) -> dict[str, set[str]]:
     names = {module.name for module in found}
     arrows: dict[str, set[str]] = {name: set() for name in names}
     for module in found:
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == PACKAGE:
                 whole = node.module or ""
                 arrows[module.name] |= {

@@ -13,10 +13,10 @@ def vague(module: Module) -> list[str]:
 
     Fields of classes are left out: they may be what is stored or printed.
     """
-    fields = {id(n.target) for c in ast.walk(module.tree) if isinstance(c, ast.ClassDef)
+    fields = {id(n.target) for c in module.nodes if isinstance(c, ast.ClassDef)
               for n in c.body if isinstance(n, ast.AnnAssign)}  # fmt: skip
     found = []
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.arg):
             name, line = node.arg, node.lineno
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in fields:

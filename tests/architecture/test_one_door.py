@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from tests.architecture.source import PACKAGE, Module, modules
+from tests.architecture.source import PACKAGE, Module, called, modules
 
 HOME = ("pipeline/revision/", "pipeline/store/")
 
@@ -13,10 +13,10 @@ def past_the_door(module: Module) -> list[int]:
     """Return the lines of `module` that make a change set or apply one."""
     return [
         node.lineno
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.Call)
         and (
-            ast.unparse(node.func).split(".")[-1] == "ChangeSet"
+            called(node) == "ChangeSet"
             or (isinstance(node.func, ast.Attribute) and node.func.attr == "apply")
         )
     ]

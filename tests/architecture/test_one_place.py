@@ -6,7 +6,7 @@ import re
 import pytest
 
 from pipeline.core.home import NAMES
-from tests.architecture.source import PACKAGE, ROOT, modules
+from tests.architecture.source import PACKAGE, ROOT, modules, walked
 
 SOURCE = [module for module in modules(PACKAGE) if module.path != "pipeline/hooklib/home_files.py"]
 UNMISTAKABLE = {name for name in NAMES if re.search(r"[./-]", name)}
@@ -14,10 +14,10 @@ UNMISTAKABLE = {name for name in NAMES if re.search(r"[./-]", name)}
 PATHLIKE = re.compile(rf"/(?:{'|'.join(map(re.escape, NAMES))})(?:/|$)")
 
 
-def names_written(tree):
-    """Yield every literal in `tree` that names a file under the home."""
-    parents = {id(child): node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
-    for node in ast.walk(tree):
+def names_written(nodes):
+    """Yield every literal among `nodes`, all of a tree, that names a file under the home."""
+    parents = {id(child): node for node in nodes for child in ast.iter_child_nodes(node)}
+    for node in nodes:
         if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
             continue
         parent = parents[id(node)]
@@ -33,7 +33,7 @@ def names_written(tree):
 
 
 def test_no_name_of_a_file_under_the_home_is_written_twice():
-    found = [(module.path, name) for module in SOURCE for name in names_written(module.tree)]
+    found = [(module.path, name) for module in SOURCE for name in names_written(module.nodes)]
     # Claude Code's own name for a project's folder, which is the same word.
     assert found == [("pipeline/hooklib/places.py", "memory")]
 
@@ -50,11 +50,11 @@ def test_no_name_of_a_file_under_the_home_is_written_twice():
     ],
 )
 def test_such_a_name_would_be_found(line):
-    assert list(names_written(ast.parse(line)))
+    assert list(names_written(walked(line)))
 
 
 def test_words_that_are_no_names_are_left_alone():
-    assert not list(names_written(ast.parse('section = given["recall"]; tell("See logs/worker.log.")')))
+    assert not list(names_written(walked('section = given["recall"]; tell("See logs/worker.log.")')))
 
 
 ALONE = ("spooling.py", "start_worker.py", "prepare_worker.py", "pythons", "run")
@@ -74,8 +74,8 @@ def test_a_store_is_opened_by_one_function():
     found = {
         module.path
         for module in SOURCE
-        for node in ast.walk(module.tree)
-        if isinstance(node, ast.Attribute) and ast.unparse(node) == "Store.open"
+        for node in module.nodes
+        if isinstance(node, ast.Attribute) and node.attr == "open" and ast.unparse(node) == "Store.open"
     }
     # Opened elsewhere, it would not have the limits that the settings give.
     assert found == {"pipeline/context.py"}
@@ -87,7 +87,7 @@ def test_a_limit_of_the_index_is_written_once(limit):
     found = [
         (module.path, node.lineno)
         for module in SOURCE
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.Constant)
         and node.value == limit
         and names.search(module.text.splitlines()[node.lineno - 1])

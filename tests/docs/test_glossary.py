@@ -25,7 +25,7 @@ def identifiers():
     """Every name the code gives: modules, classes, functions, parameters, attributes, variables."""
     found = {part for module in SOURCE for part in module.name.split(".")}
     for module in SOURCE:
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 found.add(node.name)
             elif isinstance(node, ast.arg):

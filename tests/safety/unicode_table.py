@@ -5,6 +5,7 @@
 """
 
 import sys
+from functools import cache
 from pathlib import Path
 from textwrap import wrap
 
@@ -37,9 +38,15 @@ TABLES = {
     "_PICTURES": ("Characters that have or may get an emoji form.", r"\p{Extended_Pictographic}"),
 }
 CODES = [chr(code) for code in range(sys.maxunicode + 1)]
-UNASSIGNED = frozenset(filter(regex.compile(r"\p{Cn}").fullmatch, CODES))
 
 
+@cache
+def unassigned() -> frozenset[str]:
+    """Return the code points that Unicode gave to no character."""
+    return characters(r"\p{Cn}")
+
+
+@cache
 def characters(expression: str) -> frozenset[str]:
     """Return every character that `expression` (a set of version 1 of `regex`) matches."""
     return frozenset(filter(regex.compile("(?V1)" + expression).fullmatch, CODES))
@@ -50,7 +57,7 @@ def edges(wanted: frozenset[str]) -> list[int]:
     found: list[int] = []
     for char in sorted(wanted):
         code = ord(char)
-        if found and all(CODES[gap] in UNASSIGNED for gap in range(found[-1], code)):
+        if found and all(CODES[gap] in unassigned() for gap in range(found[-1], code)):
             found[-1] = code + 1
         else:
             found += [code, code + 1]

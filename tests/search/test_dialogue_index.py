@@ -11,7 +11,7 @@ import pytest
 from pipeline.core.errors import SearchError
 from pipeline.core.home import Home
 from pipeline.ledger import open_ledger, retention, secrets
-from pipeline.search import dialogue_index
+from pipeline.search import derived_file, dialogue_index
 from pipeline.search.dialogue_index import DialogueIndex, Wanted
 from tests.ledger.build import KEY, SESSION, at, ingest, reply, said
 from tests.support.ledgers import new_ledger
@@ -167,7 +167,7 @@ def test_it_may_be_deleted_damaged_or_of_another_ledger(tmp_path, led):
     path = Home(tmp_path).dialogue_index
     ingest(led, [said(0, "the gateway")])
     assert found(tmp_path, led, "gateway") == [1]
-    dialogue_index.discard(path)
+    derived_file.discard(path)
     assert found(tmp_path, led, "gateway") == [1]
     path.write_bytes(b"no database at all" * 500)
     assert found(tmp_path, led, "gateway") == [1]

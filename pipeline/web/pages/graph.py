@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -34,10 +35,7 @@ def picture(visit: Visit) -> Response:
     whole = mapped(visit.app)
     part = whole.part(_wanted(visit), drawn.MOST_DRAWN)
 
-    def address(_: int, spot: Spot) -> str:
-        return _address(visit, spot)
-
-    return JSONResponse(drawn.data(part, whole, address))
+    return JSONResponse(drawn.data(part, whole, partial(_address, visit)))
 
 
 def listed(visit: Visit) -> Response:
@@ -56,14 +54,11 @@ def _listed(visit: Visit, whole: RelationMap) -> dict[str, Any]:
         "group": wanted.group or "",
     }
 
-    def address(spot: Spot) -> str:
-        return _address(visit, spot)
-
     return {
         "part": part,
         "wanted": wanted,
         "rows": drawn.rows(part, start, _LISTED),
-        "address": address,
+        "address": partial(_address, visit),
         "start": start,
         "earlier": visit.url("graph", **chosen, **{"from": max(0, start - _LISTED) or ""}) if start else "",
         "later": visit.url("graph", **chosen, **{"from": start + _LISTED})
@@ -81,7 +76,7 @@ def _wanted(visit: Visit) -> Wanted:
     )
 
 
-def _address(visit: Visit, spot: Spot) -> str:
+def _address(visit: Visit, _: int, spot: Spot) -> str:
     return visit.url(f"memory/{quote(spot.name, safe='')}", scope=spot.scope)
 
 
