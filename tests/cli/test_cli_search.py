@@ -131,6 +131,10 @@ def test_what_is_retired_comes_on_demand_only(lake):
     lake.here("forget", "otters")
     (lake.store / "said.md").write_text("---\nname: said\narchived: true\n---\nOtters were here.\n")
     assert names(lake, "otters") == ["everywhere"]
+    lake.here("forget", "long-walk")
+    assert "1 more is retired: --retired shows them." in lake.here("search", "otters").err
+    assert "2 more are retired" in lake.here("search", "otters", "heron").err
+    assert "retired" not in lake.here("search", "badger").err
     found = lake.here("search", "otters", "--retired", "--json").json
     assert {(hit["name"], hit["retired"]) for hit in found} == {
         ("everywhere", False),
