@@ -30,7 +30,7 @@ from pipeline.safety.invisible import visible
 from pipeline.search import index_reader, ranking, semantic, ties
 from pipeline.search.index_reader import Reader, Row
 from pipeline.search.refresh import refresh_archive_index, refresh_changed_archive_index, refresh_index
-from pipeline.store import ARCHIVE, Document, Store, archived_paths, is_retired, scan_archive
+from pipeline.store import ARCHIVE, Document, Store, is_retired, scan_archive
 from pipeline.text.tokens import terms
 from pipeline.verify.provenance import said_at
 
@@ -209,9 +209,8 @@ def archived_hits(app: App, query: str, *, everywhere: bool = False) -> int:
     if not terms(query):
         return 0
     for store in _stores(app, everywhere):
-        if not archived_paths(store.root):
+        if not refresh_changed_archive_index(app.home, store, now):
             continue
-        refresh_changed_archive_index(app.home, store, now)
         with Reader(index_reader.index_path(str(app.home), str(store.root / ARCHIVE))) as reader:
             found += len(ranking.Asked(query, reader).candidates(reader.count()))
     return found

@@ -158,30 +158,39 @@ def _sure(folders: Mapping[str, tuple[int, int]], moment: int) -> dict[str, tupl
     return {path: (0, 0) if is_hot(times[1], moment) else times for path, times in folders.items()}
 
 
-def refresh_archive_index(home: Path, store: Store, now: datetime) -> int:
+def refresh_archive_index(home: Path, store: Store, now: datetime, *, rebuild: bool = False) -> int:
     """Do as `refresh_index` does for the archive of `store`, which has an index of its own."""
-    listed = _archived(store)
+    listed = _sum_of(archived_paths(store.root))
     with SearchIndex.open(home, store.root / ARCHIVE) as index:
+        if rebuild:
+            index.rebuild()
         return index.sync(
             search_rows(scan_archive(store.root).documents),
             notes={"store": str(store.root / ARCHIVE), "synced": iso(now), _LISTED: listed},
         )
 
 
-def refresh_changed_archive_index(home: Path, store: Store, now: datetime) -> None:
-    """Do so where another file is in the archive than the last time; no file is read to know that."""
+def refresh_changed_archive_index(home: Path, store: Store, now: datetime) -> bool:
+    """Do so where another file is in the archive than the last time; return whether any is there.
+
+    No file is read to know that.
+    """
+    there = archived_paths(store.root)
     file = index_reader.index_path(str(home), str(store.root / ARCHIVE))
     try:
         with index_reader.Reader(file) as reader:
             listed = reader.notes().get(_LISTED, "")
     except index_reader.NoIndexError:
+        if not there:
+            return False
         listed = ""
-    if listed != _archived(store):
+    if listed != _sum_of(there):
         refresh_archive_index(home, store, now)
+    return bool(there)
 
 
-def _archived(store: Store) -> str:
-    return digest("\n".join(archived_paths(store.root)))
+def _sum_of(paths: Sequence[str]) -> str:
+    return digest("\n".join(paths))
 
 
 def sweep_indexes(home: Path) -> list[Path]:
