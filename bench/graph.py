@@ -114,7 +114,7 @@ COMMANDS = (
     Work("decay", _plain("decay", "--json"), "memories", 1),
     Work("core", _plain("core"), "memories", 1),
     Work("reflection", _plain("reflection"), "memories", 1),
-    Work("reflect --dry-run", _plain("reflect", "--dry-run"), "memories", 20, long=True),
+    Work("reflect --dry-run", _plain("reflect", "--dry-run"), "memories", 12, long=True),
     Work("episode", lambda _, number: ("episode", f"Shed {number} painted"), "stamps", 40),
     Work("episodes", _plain("episodes"), "stamps", 40),
     Work("tags", _plain("tags"), "memories", 1),
