@@ -29,7 +29,7 @@ from pipeline.ledger import calls
 from pipeline.safety.invisible import visible
 from pipeline.search import index_reader, ranking, semantic, ties
 from pipeline.search.index_reader import Reader, Row
-from pipeline.search.refresh import refresh_archive_index, refresh_index
+from pipeline.search.refresh import refresh_archive_index, refresh_changed_archive_index, refresh_index
 from pipeline.store import ARCHIVE, Document, Store, is_retired, scan_archive
 from pipeline.text.tokens import terms
 from pipeline.verify.provenance import said_at
@@ -201,6 +201,19 @@ def _open_shelf(
     scores = {row.path: row.score for row in rows}
     ranked = ranking.ranked(scores, lambda path: asked.held(by_path[path]), asked.weights)
     return _Shelf(store, reader, folder, asked, [(by_path[rank.path], rank) for rank in ranked])
+
+
+def archived_hits(app: App, query: str, *, everywhere: bool = False) -> int:
+    """Return how many memories in the archives of the stores that `search` looks at hold words of `query`."""
+    query, now, found = visible(query), app.clock.now(), 0
+    if not terms(query):
+        return 0
+    for store in _stores(app, everywhere):
+        if not refresh_changed_archive_index(app.home, store, now):
+            continue
+        with Reader(index_reader.index_path(str(app.home), str(store.root / ARCHIVE))) as reader:
+            found += len(ranking.Asked(query, reader).candidates(reader.count()))
+    return found
 
 
 def _by_phrases(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pipeline.store.files.frontmatter_schema import is_retired
     from pipeline.store.files.layout import ARCHIVE, Problem, folder_times, is_live, memory_folders
     from pipeline.store.files.scanning import Document, Snapshot
-    from pipeline.store.history.archive import Retired, scan_archive
+    from pipeline.store.history.archive import Retired, archived_paths, scan_archive
     from pipeline.store.history.episodes import Episode
     from pipeline.store.history.episodes import days as diary_days
     from pipeline.store.history.episodes import read_day as diary_day
@@ -50,7 +50,7 @@ __getattr__ = exports(
         "files.layout": "ARCHIVE Problem folder_times is_live memory_folders",
         "files.scanning": "Document Snapshot",
         "soundness": "fsck",
-        "history.archive": "Retired scan_archive",
+        "history.archive": "Retired archived_paths scan_archive",
         "history.episodes": "Episode diary_days=days diary_day=read_day",
         "history.forgotten": "Forgotten",
         "history.generations": "FileChange FileDiff Generation base_of short_ids turns_of undo_id",
@@ -88,6 +88,7 @@ __all__ = [
     "Undone",
     "Use",
     "WriteFile",
+    "archived_paths",
     "base_of",
     "counted_since",
     "diary_day",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence, Set
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from pipeline.consolidation.choose.neighbours import with_vectors
 from pipeline.consolidation.choose.select import Selection, by_search, clusters
-from pipeline.consolidation.lease import carried_over_ids, changed_ids
+from pipeline.consolidation.lease import carried_over_ids, changed_ids, changed_since
 from pipeline.consolidation.propose import edges, mechanical
 from pipeline.context import PhaseContext
 from pipeline.domain.authorship import UNKNOWN
@@ -52,14 +53,18 @@ class Gathered:
         return {**self.changed, **dict.fromkeys(sorted(first), "")}
 
 
-def gather(phase: PhaseContext, snapshot: Snapshot, home: Path, *, ceiling: int) -> Gathered:
+def gather(
+    phase: PhaseContext, snapshot: Snapshot, home: Path, *, ceiling: int, since: datetime | None = None
+) -> Gathered:
     """Select and load what this dream is about; the rest of a large store stays unread.
+
+    With `since` it is about what was changed from then on, whether or not an earlier dream saw it.
 
     Rules retire half of `ceiling` at most, so that a backlog does not keep the model from tidying up.
     """
     limits = phase.settings.dream
     documents = [document for document in snapshot.documents if document.id]
-    changed = changed_ids(phase, snapshot)
+    changed = changed_ids(phase, snapshot) if since is None else changed_since(snapshot, since)
     by_id = {document.id: document for document in documents}
     fixed = _Fixed(by_id, phase)
     with SearchIndex.open(home, phase.store.path) as index:
