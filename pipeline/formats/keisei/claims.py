@@ -104,6 +104,11 @@ def take_out(folder: Path, sessions: Collection[str]) -> int:
     )
 
 
+def of_deleted(sessions: Collection[str]) -> int:
+    """Take the claims of `sessions`, whose dialogue is about to be deleted, out of the journal."""
+    return take_out(journals.default_folder(), sessions)
+
+
 def claims(folder: Path, faults: list[Fault]) -> list[Claim]:
     """Return the claims of the journal in `folder` in its order, and whether what they point to is there."""
     lines = list(journals.read(folder / CLAIMS, faults, kinds=("claim",)))
