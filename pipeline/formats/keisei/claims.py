@@ -130,6 +130,12 @@ def claims(folder: Path, faults: list[Fault]) -> list[Claim]:
     return found
 
 
+def pointed_at(pointer: str) -> str:
+    """Return what a `pointer` names in a journal, "" where it names none."""
+    match = _POINTER.fullmatch(pointer)
+    return match.group(2) if match else ""
+
+
 def _ids(file: Path) -> set[str]:
     """Return by what a pointer may name a record of a journal: its id, its name, and that with its day."""
     found: set[str] = set()
