@@ -277,6 +277,22 @@ def test_what_was_edited_by_hand_stands_in_the_history_and_in_diff(changed):
     assert desk.here("undo").out.startswith("undid pin retries")
 
 
+def test_going_back_step_by_step_never_leaves_for_another_store_unasked(desk):
+    desk.here("add", "The yard opens at six.")
+    desk.here("add", "I prefer short names.", "--user")
+    desk.here("add", "The harbour closes at ten.")
+    assert "harbour" in desk.here("undo").out
+    refused = desk.here("undo", code=1)
+    assert "all projects" in refused.err and "i-prefer-short-names" in refused.err
+    assert len(desk.here("list", "--json").json) == 2
+    # It says by which command that one goes; after it, the steps go on where it was.
+    (command,) = re.findall(r"`reverie (undo \w+)`", refused.err)
+    assert "for all projects" in desk.here(*command.split()).out
+    assert "this project" in desk.here("undo", code=1).err
+    desk.here("add", "The lake is deep.")
+    assert "lake" in desk.here("undo").out and "yard" in desk.here("undo").out
+
+
 def test_the_example_of_diff_in_the_documents_is_what_it_prints(changed):
     desk, _, _ = changed
     page = (ROOT / "docs" / "looking-after.md").read_text("utf-8")
