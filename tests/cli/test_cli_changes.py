@@ -278,19 +278,24 @@ def test_what_was_edited_by_hand_stands_in_the_history_and_in_diff(changed):
 
 
 def test_going_back_step_by_step_never_leaves_for_another_store_unasked(desk):
-    desk.here("add", "The yard opens at six.")
-    desk.here("add", "I prefer short names.", "--user")
-    desk.here("add", "The harbour closes at ten.")
-    assert "harbour" in desk.here("undo").out
-    refused = desk.here("undo", code=1)
+    minutes = iter(range(10, 60))
+
+    def do(*words, code=0):
+        return desk.here(*words, code=code, REVERIE_NOW=f"2026-11-29T10:{next(minutes)}:00Z")
+
+    do("add", "The yard opens at six.")
+    do("add", "I prefer short names.", "--user")
+    do("add", "The harbour closes at ten.")
+    assert "harbour" in do("undo").out
+    refused = do("undo", code=1)
     assert "all projects" in refused.err and "i-prefer-short-names" in refused.err
-    assert len(desk.here("list", "--json").json) == 2
-    # It says by which command that one goes; after it, the steps go on where it was.
+    assert len(do("list", "--json").json) == 2
+    # It says by which command that one goes; the next step is another store's again.
     (command,) = re.findall(r"`reverie (undo \w+)`", refused.err)
-    assert "for all projects" in desk.here(*command.split()).out
-    assert "this project" in desk.here("undo", code=1).err
-    desk.here("add", "The lake is deep.")
-    assert "lake" in desk.here("undo").out and "yard" in desk.here("undo").out
+    assert "i-prefer-short-names" in do(*command.split()).out
+    assert "this project" in do("undo", code=1).err
+    do("add", "The lake is deep.")
+    assert "lake" in do("undo").out and "yard" in do("undo").out
 
 
 def test_the_example_of_diff_in_the_documents_is_what_it_prints(changed):
