@@ -281,7 +281,8 @@ _BARE = (
     r"|覚えて(?:おいて|ください|ね)?|忘れないで|记住|记得|기억해|запомни(?:те)?|помни(?:те)?)[- ]*"
     r"(?:(?:that|this|it|in mind|das|dies|es|nicht|ça|cela|le|lo|eso|esto|disso|isso|di questo|questo"
     r"|这一点|这个|这件事|이것|이거|это|об этом|"
-    r"(?:それ|これ)を|ください|ね|줘|주세요|두세요| )*)\W*(?:in mind\W*)?(?:please|bitte)?\W*$|^\W*(?:recuérdalo|ricordatelo|ricordalo"
+    r"(?:それ|これ)を|ください|ね|줘|주세요|두세요| )*)\W*(?:in mind\W*)?"
+    r"(?:please|bitte)?\W*$|^\W*(?:recuérdalo|ricordatelo|ricordalo"
     r"|retiens-le|retenez-le|note-le)\W*$"
 )
 

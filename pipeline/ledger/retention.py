@@ -90,8 +90,8 @@ def delete(ledger: Ledger, keys: Collection[str], *, first: First, unread: bool 
 
     What was drawn from it and is kept elsewhere goes `first`: where that fails, nothing is deleted.
     """
-    going = (item for item in held(ledger) if item.key in keys)
-    sessions = {item.session_id for item in going if item.size > (0 if unread else item.unread_size)} - {""}
+    asked = (item for item in held(ledger) if item.key in keys)
+    sessions = {item.session_id for item in asked if item.size > (0 if unread else item.unread_size)} - {""}
     if sessions:
         first(sessions)
     gone = []

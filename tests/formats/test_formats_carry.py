@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,7 +41,7 @@ OTHER = Memory(
     created=SAMPLE.created,
     updated=SAMPLE.updated,
 )
-_STATE = {"blockers": (), "outcome": "", "status": "", "completed_at": None}
+_STATE: dict[str, Any] = {"blockers": (), "outcome": "", "status": "", "completed_at": None}
 PLAIN = replace(SAMPLE, steps=(), preconditions=(), postconditions=(), **_STATE)
 MEMORIES = (PLAIN, OTHER)
 PAIRS = list(itertools.product(CARRIES, CARRIES))
