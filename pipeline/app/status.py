@@ -14,6 +14,7 @@ from pipeline.core import locks, paths
 from pipeline.core.errors import StoreError
 from pipeline.core.home import Home
 from pipeline.domain.job import Job
+from pipeline.formats.agent_memory import mirrored
 from pipeline.hooklib import ownership, projects
 from pipeline.hooklib.places import PROJECT_STORE
 from pipeline.intake import spool
@@ -70,6 +71,7 @@ def overview(
         "left_behind": moves.left_behind(files.stores(ledger), store),
         **files_of_others(home, store, settings),
         "ledger": ledger.note,
+        "mirror": mirrored.doubts(settings, home),
         "left_alone": projects.why_ignored(str(here), settings.projects.only, settings.projects.ignore),
         "mode": settings.store.mode,
         "at": now.timestamp(),
