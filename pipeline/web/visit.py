@@ -35,6 +35,8 @@ SECTIONS = (
     ("dreams", "Dreams", "dreams"),
     ("inbox", "Inbox", "inbox"),
     ("graph", "Graph", "graph"),
+    ("runs", "Runs", "runs"),
+    ("tools", "Tools", "tools"),
     ("cost", "Cost", "cost"),
     ("health", "Health", "health"),
 )
@@ -165,6 +167,12 @@ class Visit:
     def memory(self, ref: str, scope: str = "", **query: Any) -> str:
         """Return the address of the memory that `ref` means in `scope`, whatever letters its name has."""
         return self.url(self.memory_path(ref), scope=scope, **query)
+
+    def run(self, run: str, kind: str) -> str:
+        """Return the address of a run, "" for what no page shows: a change that a program asked for."""
+        pages = {"extract": (f"runs/{run}", {}), "dream": ("dreams", {"run": run})}
+        path, query = pages.get(kind, ("", {}))
+        return self.url(path, **query) if path else ""
 
     @staticmethod
     def memory_path(ref: str) -> str:

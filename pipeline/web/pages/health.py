@@ -106,6 +106,7 @@ def _run(run: dict[str, Any], now: datetime) -> dict[str, Any]:
     outcome = "undone" if run["undone"] else run["outcome"] or "under way"
     return {
         "id": run["id"],
+        "kind": run["kind"],
         "when": ago(run["started_at"], now),
         "project": run["project"],
         "strategy": run["strategy"],
