@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pipeline.app import scopes
+from pipeline.app import scopes, text_links
 from pipeline.app.application import App
 from pipeline.app.scopes import scope_of
 from pipeline.hooklib.front_matter import share_of
@@ -21,7 +21,11 @@ from pipeline.store.graph.edge_file import STRENGTH
 from pipeline.store.graph.links import Ends
 from pipeline.store.graph.relations import OUTGOING, key_of
 from pipeline.store.graph.traversal import relations_of
+from pipeline.text.humanize import count
 
+LINK = "LINK"
+"""What stands for ``[[name]]`` in a text, where other bonds have the type of a relation."""
+_LATER = "links in their texts are missing here until one searches."
 _ROUNDS = 12
 """Most groups settle in four."""
 
@@ -132,7 +136,8 @@ class RelationMap:
 def mapped(app: App) -> RelationMap:
     """Return the map of the memories that count here: of the project, its team, and for all projects.
 
-    Nothing is written; relations stay within one folder. Files are read by what the catalogue knows of them.
+    Nothing is written; relations and links stay within one folder. Files are read by what the catalogue
+    and the search index know of them.
     """
     spots: list[Spot] = []
     bonds: list[Bond] = []
@@ -144,6 +149,11 @@ def mapped(app: App) -> RelationMap:
             continue
         store = scope.open_store()
         bonds += _bonds(store, documents, len(spots))
+        named, unknown = text_links.links(scope.home, store, documents)
+        bonds += _named(named, documents, len(spots))
+        if unknown:
+            changed = count(unknown, "memory", "memories")
+            problems.append(f"{changed} changed since the last search: {_LATER}")
         bands = store.decay(now=app.clock.now(), keep=False)
         spots += [
             Spot(
@@ -172,6 +182,14 @@ def _bonds(store: Store, documents: Sequence[Document], first: int) -> Iterator[
         if key not in seen:
             seen.add(key)
             yield Bond(numbers[source.path], numbers[target.path], kind, strength)
+
+
+def _named(links: Iterable[tuple[str, str]], documents: Sequence[Document], first: int) -> Iterator[Bond]:
+    """Yield a bond for each link that a text has to another memory."""
+    numbers = {item.path: number for number, item in enumerate(documents, start=first)}
+    for start, end in dict.fromkeys(links):
+        if end in numbers:
+            yield Bond(numbers[start], numbers[end], LINK, STRENGTH)
 
 
 def _relations(store: Store, documents: Sequence[Document]) -> Iterator[tuple[str, str, str, float]]:

@@ -1,4 +1,4 @@
-"""Runs as one looks at them: what each was for, came to and cost; and one as a whole, redacted as a bundle is.
+"""Runs as one looks at them: what each was for, came to and cost; and one as a whole, redacted like a bundle.
 
 Of an extraction all stands there: what it read, what the model proposed, what became of each and why.
 """
@@ -67,8 +67,8 @@ class Line:
 class Candidate:
     """What the model proposed, and what became of it.
 
-    `fate` is ``created``, ``updated``, ``withdrawn``, ``known``, ``refused``, ``inbox`` or "" where nothing is
-    noted; `memory` the memory it became. `opinion` is the second reader's word, "" where it was not asked.
+    `fate` is ``created``, ``updated``, ``withdrawn``, ``known``, ``refused``, ``inbox`` or "" where nothing
+    is noted; `memory` the memory it became. `opinion` is the second reader's word, "" where it was not asked.
     """
 
     name: str
@@ -88,8 +88,8 @@ class Candidate:
 class Look:
     """A run of extraction as a whole, without secrets and with paths shortened.
 
-    `lines` are those that the run kept, `dialogue` all that it read as far as the ledger still has it, `shown`
-    the memories that it had before it, by name. `texts` is what its bundle would hold.
+    `lines` are those that the run kept, `dialogue` all that it read as far as the ledger still has it,
+    `shown` the memories that it had before it, by name. `others` came of it with no candidate of that name.
     """
 
     id: str
@@ -118,7 +118,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What asking a run anew would take: as many calls and tokens as it took then, at today's model's price."""
+    """What asking a run anew would take: as many calls and tokens as then, at the price of the model now."""
 
     provider: str
     model: str

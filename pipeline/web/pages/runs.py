@@ -1,4 +1,4 @@
-"""Runs: what the model was asked, what it proposed and what became of each; a bundle, and the same asked anew."""
+"""Runs: what the model was asked, what it proposed and what became of it; its bundle, and it anew."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def shelf(visit: Visit) -> Response:
     )
 
 
-def one(visit: Visit) -> Response:
+def whole(visit: Visit) -> Response:
     """Return one run of extraction as a whole; a dream has a page of its own."""
     return _page(visit, visit.request.path_params["id"])
 
@@ -129,5 +129,5 @@ PAGES = (
     ("runs", shelf, ("GET",)),
     ("runs/rerun", rerun, ("POST",)),
     ("runs/{id}/bundle", download, ("GET",)),
-    ("runs/{id}", one, ("GET",)),
+    ("runs/{id}", whole, ("GET",)),
 )
