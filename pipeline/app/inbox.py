@@ -219,6 +219,7 @@ def _row(scope: App, item: InboxItem) -> dict[str, Any]:
         "name": item.payload.get("name", ""),
         "reason": item.reason,
         "at": item.created_at,
+        "run": item.run_id,
         "scope": scope_of(scope),
         "payload": item.payload,
     }
