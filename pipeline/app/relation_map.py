@@ -142,7 +142,7 @@ def mapped(app: App) -> RelationMap:
         problems += odd
         if not documents:
             continue
-        store = scope.open_store()
+        store, where = scope.open_store(), scope_of(scope)
         bonds += _bonds(store, documents, len(spots))
         bands = store.decay(now=app.clock.now(), keep=False)
         spots += [
@@ -151,7 +151,7 @@ def mapped(app: App) -> RelationMap:
                 item.head.shown_title,
                 item.head.type,
                 bands.band_of(item.path) if item.path in bands.scores else BANDS[0],
-                scope_of(scope),
+                where,
                 item.head.description,
             )
             for item in documents

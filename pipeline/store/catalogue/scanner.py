@@ -19,7 +19,7 @@ from pipeline.core.clock import SystemClock
 from pipeline.domain.authorship import By
 from pipeline.hooklib.memory_format import is_memory
 from pipeline.hooklib.ownership import OURS
-from pipeline.store.catalogue import asking, database
+from pipeline.store.catalogue import asking, database, one_look
 from pipeline.store.catalogue.asking import Asker, Catalogued, Taken, Texts
 from pipeline.store.catalogue.database import News
 from pipeline.store.derived.core_page import Memories
@@ -94,6 +94,8 @@ class Scanner:
         self._stale = False
         self._last: Snapshot | None = None
         """What the last look found, while nothing was written through here since."""
+        self._answer: object = None
+        """For which answer that was (`one_look`)."""
 
     # -- all files --------------------------------------------------------------------------------
 
@@ -101,18 +103,19 @@ class Scanner:
         """Return every memory and every problem; only files that changed are read again.
 
         With `keep` the catalogue is brought in step, whatever it holds; `anew` reads every file and makes it
-        again from nothing.
+        again from nothing. Within `one_look` a plain look is what the first one found.
         """
+        answer = one_look.shared()
+        if answer is not None and answer is self._answer and self._last is not None and not (keep or anew):
+            self._attribute_anew(self._last.documents)
+            return self._last
         if anew:
             self.asker.start_anew()
             self._known, self._in_step = {}, None
         with scanning.collector_paused():
             look = self._look(keep)
             self._keep(look, keep)
-            known = (self._written.stamp(), self._identities.stamp())
-            if not look.all_known or known != self._attributed:
-                self._attribute(look.snapshot.documents)
-                self._attributed = known
+            self._attribute_anew(look.snapshot.documents, anyhow=not look.all_known)
         look.snapshot.problems += self._index.problems()
         look.snapshot.like(self._last)
         if not look.all_known:
@@ -121,7 +124,7 @@ class Scanner:
                 for item in look.snapshot.documents
                 if is_settled(item.stamp.ctime_ns, look.seen_ns)
             }
-        self._last = look.snapshot
+        self._last, self._answer = look.snapshot, answer
         return look.snapshot
 
     def last_look(self) -> Snapshot:
@@ -337,6 +340,12 @@ class Scanner:
             return False
         in_step = known == look.folders and all(c + _FOLDER_TICK_NS < last for _, c in known.values())
         return in_step and self.asker.try_to_ask(database.others, dict[str, str]) == others
+
+    def _attribute_anew(self, documents: list[Document], *, anyhow: bool = False) -> None:
+        known = (self._written.stamp(), self._identities.stamp())
+        if anyhow or known != self._attributed:
+            self._attribute(documents)
+            self._attributed = known
 
     def _attribute(self, documents: list[Document]) -> None:
         """Say of each of `documents`, all of the store, whose it is."""
