@@ -4,14 +4,13 @@
 
 The real server in a process of its own, asked over loopback. *First* is the first request of a server that
 has just started, *then* those after it; *cpu* is what the server spent, all its threads together, and *wall*
-the least that a browser waited. The floor is reading what the page shows, here, with bare SQLite and YAML. With
-a `folder` the store is kept there and found again the next time.
+the least that a browser waited. The floor is reading what the page shows, here, with bare SQLite and YAML.
+With a `folder` the store is kept there and found again the next time.
 """
 
 from __future__ import annotations
 
 import http.client
-import os
 import select
 import signal
 import sqlite3
@@ -91,7 +90,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page that is measured: its name, its addresses in turn, and how what it shows is read at the least."""
+    """A page that is measured: its name, its addresses in turn, and how what it shows is read at least."""
 
     name: str
     paths: tuple[str, ...]
@@ -135,7 +134,11 @@ def pages(desk: Desk) -> list[Page]:
         Page("left", ("?show=left",), int),
         Page("today", ("today",), int),
         Page("timeline", ("timeline",), int),
-        Page("dreams", ("dreams", "dreams?from=100"), lambda: [orjson.loads(file.read_bytes()) for file in dreams]),
+        Page(
+            "dreams",
+            ("dreams", "dreams?from=100"),
+            lambda: [orjson.loads(file.read_bytes()) for file in dreams],
+        ),
         Page("inbox", ("inbox", "inbox?from=100"), lambda: _rows(Home(desk.home).ledger, "inbox")),
         Page("graph", ("graph",), _graph(desk)),
         Page("graph's picture", ("graph/picture",), _graph(desk)),
@@ -203,7 +206,10 @@ def _measure(folder: Path, rounds: int, wanted: Collection[str]) -> Mapping[str,
         for name, cpu, wall in _cases(page, measured(desk, page, 2 * rounds)):
             if name in wanted:
                 made[name] = cpu, wall
-    return {name: Found(name, other=cpu, rounds=rounds, parts={"wall_ms": wall}) for name, (cpu, wall) in made.items()}
+    return {
+        name: Found(name, other=cpu, rounds=rounds, parts={"wall_ms": wall})
+        for name, (cpu, wall) in made.items()
+    }
 
 
 def _cases(page: Page, found: Figures) -> Iterator[tuple[str, float, float]]:

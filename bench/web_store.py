@@ -78,7 +78,9 @@ def _dreams(desk: Desk, names: Sequence[str], entries: int, chance: random.Rando
 
 
 def _calls(desk: Desk, chance: random.Random) -> None:
-    caps = SpendSettings(calls_per_run=10**6, calls_per_hour=10**6, tokens_per_hour=10**9, dollars_per_day=1e6)
+    caps = SpendSettings(
+        calls_per_run=10**6, calls_per_hour=10**6, tokens_per_hour=10**9, dollars_per_day=1e6
+    )
     now = datetime.now(UTC)
     with open_ledger(Home(desk.home).ledger) as ledger, ledger.transaction():
         for number in range(CALLS):
@@ -87,6 +89,10 @@ def _calls(desk: Desk, chance: random.Random) -> None:
             meter = calls.LedgerMeter(ledger, caps, clock)
             purpose = chance.choice(("extract.turn", "extract.verify", "consolidate.cluster"))
             call = meter.begin(
-                purpose=purpose, provider="anthropic", model="claude-haiku-4-5", prompt_digest="", estimate=usage
+                purpose=purpose,
+                provider="anthropic",
+                model="claude-haiku-4-5",
+                prompt_digest="",
+                estimate=usage,
             )
             meter.end(call, outcome="ok", usage=usage, dollars=chance.random() / 50)

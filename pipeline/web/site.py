@@ -63,10 +63,10 @@ def _answered(
 ) -> Response:
     """Return what `page` answers; the boundary at which any error becomes one readable page."""
     try:
-        with setting.stores.taken() as stores:
-            # What only shows looks at the files once for all that it shows.
-            with one_look() if request.method == "GET" else nullcontext():
-                return _of_page(page, Visit(request, setting, form, stores))
+        # What only shows looks at the files once for all that it shows.
+        looking = one_look() if request.method == "GET" else nullcontext()
+        with setting.stores.taken() as stores, looking:
+            return _of_page(page, Visit(request, setting, form, stores))
     except ReverieError as error:
         return _failure(request, error, 400 if isinstance(error, UsageError | InputError) else 500)
     except OSError as error:
