@@ -22,6 +22,7 @@ from pipeline.hooklib.asleep import asleep_in
 from pipeline.hooklib.memory_format import EDITED_BY_HAND, SPEAKERS, THE_TEAM, UNVERIFIED
 from pipeline.search.refresh import borne_out
 from pipeline.store import Document
+from pipeline.store.catalogue.sieve import Sieve
 from pipeline.store.catalogue.sleep import BANDS
 from pipeline.store.files.kept import Brief
 
@@ -98,6 +99,7 @@ def browse(
         rows = _in_order(rows, wanted.sort, briefs)
     names = Counter((_home_of(where), document.name) for where, document in rows)
     part = rows[start : start + limit]
+    Sieve.bring(document for _, document in part)
     # Who says it is looked up for what is shown alone: the ledger is asked for each.
     proved = _proved(app, part)
     shown = []
@@ -146,7 +148,14 @@ def _searched(
     if not there:
         return
     hits = search.search(
-        app, wanted.words, limit=MOST, dormant=True, snippets=False, by_meaning=by_meaning, problems=problems
+        app,
+        wanted.words,
+        limit=MOST,
+        dormant=True,
+        snippets=False,
+        by_meaning=by_meaning,
+        weighed=MOST,
+        problems=problems,
     )
     # The search looked at every store just now.
     stores = [scope.open_store() for scope in there.values()]

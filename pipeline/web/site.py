@@ -21,6 +21,8 @@ from pipeline.web.pages import PAGES
 from pipeline.web.rendering import STATIC, render
 from pipeline.web.visit import MOST_FORM, SECTIONS, PageFunction, Setting, Visit
 
+AT_EACH_KEY_SECONDS = 1.0
+"""So old a look at the files may be for what is shown while somebody types."""
 LOG = logging.getLogger("reverie.web")
 _FILES = {
     "style.css": "text/css",
@@ -64,7 +66,8 @@ def _answered(
     """Return what `page` answers; the boundary at which any error becomes one readable page."""
     try:
         # What only shows looks at the files once for all that it shows.
-        looking = one_look() if request.method == "GET" else nullcontext()
+        within = AT_EACH_KEY_SECONDS if "part" in request.query_params else 0.0
+        looking = one_look(within) if request.method == "GET" else nullcontext()
         with setting.stores.taken() as stores, looking:
             return _of_page(page, Visit(request, setting, form, stores))
     except ReverieError as error:

@@ -94,8 +94,8 @@ class Scanner:
         self._stale = False
         self._last: Snapshot | None = None
         """What the last look found, while nothing was written through here since."""
-        self._answer: object = None
-        """For which answer that was (`one_look`)."""
+        self._looked: tuple[float, dict[str, tuple[int, int]]] = (0.0, {})
+        """When that look began, and the times of the folders then."""
 
     # -- all files --------------------------------------------------------------------------------
 
@@ -105,10 +105,10 @@ class Scanner:
         With `keep` the catalogue is brought in step, whatever it holds; `anew` reads every file and makes it
         again from nothing. Within `one_look` a plain look is what the first one found.
         """
-        answer = one_look.shared()
-        if answer is not None and answer is self._answer and self._last is not None and not (keep or anew):
+        if not (keep or anew) and self._last is not None and self._is_recent():
             self._attribute_anew(self._last.documents)
             return self._last
+        began = one_look.moment()
         if anew:
             self.asker.start_anew()
             self._known, self._in_step = {}, None
@@ -124,8 +124,13 @@ class Scanner:
                 for item in look.snapshot.documents
                 if is_settled(item.stamp.ctime_ns, look.seen_ns)
             }
-        self._last, self._answer = look.snapshot, answer
+        self._last, self._looked = look.snapshot, (began, look.folders)
         return look.snapshot
+
+    def _is_recent(self) -> bool:
+        """Whether the last look will do for the answer that is under way (`one_look`)."""
+        began, folders = self._looked
+        return one_look.counts(began) and folders == folder_times(self._root)
 
     def last_look(self) -> Snapshot:
         """Return what the last look found, while nothing was written through here since; else look."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pipeline.store.catalogue import database
-from pipeline.store.catalogue.asking import Asker, Question
+from pipeline.store.catalogue.asking import Asker, Question, Texts
 from pipeline.store.files.kept import Brief
 from pipeline.store.files.scanning import Document
 
@@ -43,6 +43,16 @@ class Sieve:
         if len(self._briefs) > 2 * len(rows) + _MANY:
             self._briefs = {item.path: self._briefs[item.path] for item, _ in rows}
         return [self._briefs[item.path][1] for item, _ in rows]
+
+    @staticmethod
+    def bring(documents: Iterable[Document]) -> None:
+        """Ask the catalogue at once for `documents`, which lie apart and are looked into next."""
+        wanted: dict[Texts, list[str]] = {}
+        for item in documents:
+            if isinstance(item.keeper, Texts):
+                wanted.setdefault(item.keeper, []).append(item.path)
+        for texts, paths in wanted.items():
+            texts.fetch(paths)
 
     def _left(self, documents: Iterable[Document], question: Question[set[str] | None]) -> set[str]:
         found = self._asker.try_to_ask(question, _nobody_knows)
