@@ -63,7 +63,7 @@ _KEPT = (
 )
 _BRIEFS = (
     "SELECT f.path, f.digest,"
-    " json_extract(CAST(t.front AS TEXT), '$.description', '$.updated', '$.created')"
+    " json_extract(CAST(t.front AS TEXT), '$.title', '$.description', '$.updated', '$.created')"
     " FROM files f JOIN texts t ON t.path = f.path"
 )
 _IN_ORDER = "ORDER BY f.later, f.less, f.place, f.path"
@@ -270,12 +270,12 @@ def briefs(connection: sqlite3.Connection) -> dict[str, tuple[str, Brief]]:
     found: dict[str, tuple[str, Brief]] = {}
     for path, sha, values in connection.execute(_BRIEFS):
         try:
-            description, updated, created = orjson.loads(values)
+            title, description, updated, created = orjson.loads(values)
             since = updated or created
             moment = datetime.fromisoformat(since).astimezone(UTC) if since else None
         except (ValueError, TypeError, OverflowError):
             continue
-        found[path] = sha, Brief(str(description or ""), moment)
+        found[path] = sha, Brief(str(title or ""), str(description or ""), moment)
     return found
 
 

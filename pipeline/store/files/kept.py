@@ -73,6 +73,7 @@ class Worth(NamedTuple):
 class Brief(NamedTuple):
     """What a list of all memories is put in order by; `changed` is when it was last written, else created."""
 
+    title: str
     description: str
     changed: datetime | None
 
