@@ -125,6 +125,7 @@ def search(
     dormant: bool = False,
     snippets: bool = True,
     by_meaning: bool = True,
+    weighed: int = 0,
     problems: list[str] | None = None,
 ) -> list[Hit]:
     """Return up to `limit` memories that hold words of `query`, best first.
@@ -134,6 +135,8 @@ def search(
 
     Where ``[embeddings]`` names a provider, those whose vectors are like the query's count as well, if
     `by_meaning`; why that could not be is added to `problems`. Without `snippets` nothing is read for them.
+    Of each store at most `weighed` memories (0: all) that hold a word are weighed, the best by BM25: words
+    that are in thousands need it while somebody types.
 
     A query of stop words and single letters, such as `R` or `WHO`, is looked for as it is written.
     Looked at are the store here, its team's and the user-scope one, and every known store if
@@ -151,7 +154,7 @@ def search(
         shelves = [
             shelf
             for store in stores
-            for shelf in _opened(app, stack, store, query, retired, likeness(store, query, problems))
+            for shelf in _opened(app, stack, store, query, retired, likeness(store, query, problems), weighed)
         ]
         for shelf in shelves:
             shelf.hidden = {} if shelf.folder else hidden_in(str(shelf.store.root), dormant=dormant)
@@ -176,25 +179,37 @@ def search(
 
 
 def _opened(
-    app: App, stack: ExitStack, store: Store, query: str, retired: bool, alike: Mapping[str, float]
+    app: App,
+    stack: ExitStack,
+    store: Store,
+    query: str,
+    retired: bool,
+    alike: Mapping[str, float],
+    weighed: int,
 ) -> Iterator[_Shelf]:
     """Yield `store`, and its archive where that is asked for, with what they hold of the question."""
     now = app.clock.now()
     refresh_index(app.home, store, now)
-    yield _open_shelf(app.home, stack, store, "", query, alike)
+    yield _open_shelf(app.home, stack, store, "", query, alike, weighed)
     if retired:
         refresh_archive_index(app.home, store, now)
-        yield _open_shelf(app.home, stack, store, ARCHIVE, query, {})
+        yield _open_shelf(app.home, stack, store, ARCHIVE, query, {}, weighed)
 
 
 def _open_shelf(
-    home: Path, stack: ExitStack, store: Store, folder: str, query: str, alike: Mapping[str, float]
+    home: Path,
+    stack: ExitStack,
+    store: Store,
+    folder: str,
+    query: str,
+    alike: Mapping[str, float],
+    weighed: int,
 ) -> _Shelf:
     file = index_reader.index_path(str(home), str(store.root / folder))
     reader = stack.enter_context(Reader(file))
     asked = ranking.Asked(query, reader)
     # What is hidden must not take the place of what is shown, so all are asked for.
-    rows = asked.candidates(reader.count())
+    rows = asked.candidates(weighed or reader.count())
     if alike:
         rows = semantic.fused(reader, rows, alike)
     by_path = {row.path: row for row in rows}

@@ -14,7 +14,8 @@ from pathlib import Path
 from pipeline.app import scopes
 from pipeline.app.application import App
 from pipeline.app.scopes import scope_of
-from pipeline.search.index_reader import NoIndexError, Reader, index_path
+from pipeline.search.fts import file_state, index_file
+from pipeline.search.index_reader import NoIndexError, Reader
 from pipeline.store import Document, Store
 from pipeline.text.wiki_links import MARK, pieces, targets
 
@@ -80,9 +81,14 @@ def links(home: Path, store: Store, documents: Sequence[Document]) -> tuple[list
     return found, max(0, unknown - MOST_UNKNOWN)
 
 
+def state_of(home: Path, store: Store) -> str:
+    """Return what is another text once the search index, and so what `links` knows, may be another."""
+    return file_state(index_file(home, store.root))
+
+
 def _texts(home: Path, store: Store) -> dict[str, tuple[str, str]]:
     try:
-        with Reader(index_path(str(home), str(store.root))) as reader:
+        with Reader(str(index_file(home, store.root))) as reader:
             return reader.texts_with(MARK)
     except NoIndexError:
         # Nothing was looked for yet, or the index is damaged: whoever searches makes it anew.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -15,10 +16,13 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from pipeline.core.errors import InputError, ReverieError, UsageError, cause
+from pipeline.store import one_look
 from pipeline.web.pages import PAGES
 from pipeline.web.rendering import STATIC, render
 from pipeline.web.visit import MOST_FORM, SECTIONS, PageFunction, Setting, Visit
 
+AT_EACH_KEY_SECONDS = 1.0
+"""So old a look at the files may be for what is shown while somebody types."""
 LOG = logging.getLogger("reverie.web")
 _FILES = {
     "style.css": "text/css",
@@ -61,13 +65,11 @@ def _answered(
 ) -> Response:
     """Return what `page` answers; the boundary at which any error becomes one readable page."""
     try:
-        visit = Visit(request, setting, form)
-        if visit.changes and not visit.is_proved:
-            raise InputError(
-                "this form is not of the page as it runs now",
-                fix="Go back, load the page again, and send it anew.",
-            )
-        return page(visit)
+        # What only shows looks at the files once for all that it shows.
+        within = AT_EACH_KEY_SECONDS if "part" in request.query_params else 0.0
+        looking = one_look(within) if request.method == "GET" else nullcontext()
+        with setting.stores.taken() as stores, looking:
+            return _of_page(page, Visit(request, setting, form, stores))
     except ReverieError as error:
         return _failure(request, error, 400 if isinstance(error, UsageError | InputError) else 500)
     except OSError as error:
@@ -76,6 +78,15 @@ def _answered(
         LOG.exception("a page failed: %s", request.url.path.rpartition("/")[2])
         fix = "This is a fault in Reverie; the log has where."
         return _failure(request, ReverieError(str(error) or "something that nobody foresaw", fix=fix), 500)
+
+
+def _of_page(page: PageFunction, visit: Visit) -> Response:
+    if visit.changes and not visit.is_proved:
+        raise InputError(
+            "this form is not of the page as it runs now",
+            fix="Go back, load the page again, and send it anew.",
+        )
+    return page(visit)
 
 
 def _failure(request: Request, error: ReverieError, status: int) -> Response:

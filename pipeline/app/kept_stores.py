@@ -1,0 +1,62 @@
+"""Stores that a server keeps open from one answer to the next: of each only what changed is looked at again.
+
+What opening one costs is paid once. Each answer has a set of stores to itself, the one that was used last; a
+second set is made only for who has waited a while, and few are made at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Condition
+
+from pipeline.app.application import App
+from pipeline.store import Store
+
+Stores = dict[Path, Store]
+MOST = 4
+"""Sets of stores; more answers than that wait for one."""
+PATIENCE_SECONDS = 0.5
+"""So long one waits for a set that knows its files before a new one is made."""
+
+
+class KeptStores:
+    """The sets of stores of one server."""
+
+    def __init__(self) -> None:
+        self._free: list[Stores] = []
+        self._made = 0
+        self._turn = Condition()
+
+    @contextmanager
+    def taken(self) -> Iterator[Stores]:
+        """Give a set of stores that nobody else uses meanwhile."""
+        stores = self._take()
+        try:
+            yield stores
+        finally:
+            with self._turn:
+                self._free.append(stores)
+                self._turn.notify()
+
+    def _take(self) -> Stores:
+        with self._turn:
+            if self._made:
+                self._turn.wait_for(lambda: self._free, None if self._made >= MOST else PATIENCE_SECONDS)
+            if self._free:
+                return self._free.pop()
+            # Others may have made the last ones meanwhile.
+            self._turn.wait_for(lambda: self._free or self._made < MOST)
+            if self._free:
+                return self._free.pop()
+            self._made += 1
+            return {}
+
+
+class ServedApp(App):
+    """The use cases as a server has them, over `stores` that stay open."""
+
+    def __init__(self, stores: Stores, *, store: Path | None, folder: Path | None = None) -> None:
+        super().__init__(store=store, folder=folder)
+        self._kept = stores
