@@ -18,7 +18,7 @@ from pipeline.app.scopes import Scope, scope_of
 from pipeline.app.selecting import MOST
 from pipeline.core.errors import UsageError
 from pipeline.domain.memory import TYPES
-from pipeline.hooklib.asleep import asleep_in
+from pipeline.hooklib.asleep import ARCHIVED, asleep_in
 from pipeline.hooklib.memory_format import EDITED_BY_HAND, SPEAKERS, THE_TEAM, UNVERIFIED
 from pipeline.search.refresh import borne_out
 from pipeline.store import Document
@@ -37,6 +37,8 @@ AGES = {
     "over-365": "more than a year ago",
 }
 """When a memory was last written, by what stands for it in an address."""
+EVERY = 1_000_000
+"""Hits of a search in which nothing is left out for its rank."""
 _OVER = "over-"
 _Found = tuple[str, Document]
 """A memory, and the scope it is in."""
@@ -75,12 +77,19 @@ class Shown:
 
 
 def browse(
-    app: App, wanted: Wanted, *, start: int = 0, limit: int, by_meaning: bool = True
+    app: App,
+    wanted: Wanted,
+    *,
+    start: int = 0,
+    limit: int,
+    by_meaning: bool = True,
+    left_out: Counter[str] | None = None,
 ) -> tuple[list[Shown], int, list[str]]:
     """Return `limit` of what is `wanted` after the first `start`, how many there are, and lines about what
     could not be looked at.
 
-    With words at most `MOST`, the best first. Without `by_meaning` no embedding is asked for. Raises
+    With words at most `MOST`, the best first. Without `by_meaning` no embedding is asked for. Of words
+    the archived memories are found only where that band is asked for; `left_out` gets their number. Raises
     UsageError for a filter that there is not, and what `search.search` raises.
     """
     _require_known(wanted)
@@ -88,7 +97,8 @@ def browse(
     there: dict[str, App] = {scope_of(scope): scope for scope in scopes.all_of(app) if not scope.is_fresh}
     briefs: dict[int, Brief] = {}
     if wanted.words.strip():
-        found = list(_searched(app, there, wanted, problems, by_meaning))
+        left_out = Counter[str]() if left_out is None else left_out
+        found = list(_searched(app, there, wanted, problems, by_meaning, left_out))
     else:
         found = _every(there, wanted, problems, briefs)
     bands = {name: _bands(scope, wanted.band) for name, scope in there.items()}
@@ -143,18 +153,27 @@ def _proved(app: App, found: Iterable[tuple[str, Document]]) -> set[str]:
 
 
 def _searched(
-    app: App, there: Mapping[str, App], wanted: Wanted, problems: list[str], by_meaning: bool
+    app: App,
+    there: Mapping[str, App],
+    wanted: Wanted,
+    problems: list[str],
+    by_meaning: bool,
+    left_out: Counter[str],
 ) -> Iterator[tuple[str, Document]]:
     if not there:
         return
+    # They are the last of what words find: of all that is found they are picked out.
+    archived = wanted.band == ARCHIVED
     hits = search.search(
         app,
         wanted.words,
-        limit=MOST,
+        limit=EVERY if archived else MOST,
         dormant=True,
+        archived=archived,
+        left_out=left_out,
         snippets=False,
         by_meaning=by_meaning,
-        weighed=MOST,
+        weighed=0 if archived else MOST,
         problems=problems,
     )
     # The search looked at every store just now.

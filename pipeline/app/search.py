@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -126,6 +126,8 @@ def search(
     snippets: bool = True,
     by_meaning: bool = True,
     weighed: int = 0,
+    archived: bool = False,
+    left_out: Counter[str] | None = None,
     problems: list[str] | None = None,
 ) -> list[Hit]:
     """Return up to `limit` memories that hold words of `query`, best first.
@@ -139,6 +141,8 @@ def search(
     that are in thousands need it while somebody types.
 
     A query of stop words and single letters, such as `R` or `WHO`, is looked for as it is written.
+    With `archived` those of that band count too; `left_out` gets how many sleep by band, where a line of
+    `problems` would say it.
     Looked at are the store here, its team's and the user-scope one, and every known store if
     `everywhere`; retired and dormant ones only when asked for, and `problems` tells how many sleep. What the
     project here and all projects both say is said once, as the project's. Raises InputError when `query` is
@@ -146,8 +150,12 @@ def search(
     """
     query = visible(query)
     if not terms(query):
-        look = partial(_literal, app, query, problems, limit=limit, everywhere=everywhere)
-        return look(retired=retired, dormant=dormant)
+        told = Counter[str]() if left_out is None else left_out
+        hidden = partial(_hidden, dormant=dormant, archived=archived)
+        found_so = _literal(app, query, hidden, told, limit=limit, everywhere=everywhere, retired=retired)
+        if problems is not None and left_out is None:
+            problems += _asleep(told)
+        return found_so
     stores = list(_stores(app, everywhere))
     likeness = partial(_likeness, app, by_meaning)
     with ExitStack() as stack:
@@ -157,9 +165,13 @@ def search(
             for shelf in _opened(app, stack, store, query, retired, likeness(store, query, problems), weighed)
         ]
         for shelf in shelves:
-            shelf.hidden = {} if shelf.folder else hidden_in(str(shelf.store.root), dormant=dormant)
-        if problems is not None:
-            problems += _asleep(shelf.hidden.get(row.path) for shelf in shelves for row, _ in shelf.rows)
+            shelf.hidden = {} if shelf.folder else _hidden(shelf.store, dormant=dormant, archived=archived)
+        bands = (shelf.hidden.get(row.path) for shelf in shelves for row, _ in shelf.rows)
+        sleeping = Counter(filter(None, bands))
+        if left_out is not None:
+            left_out.update(sleeping)
+        elif problems is not None:
+            problems += _asleep(sleeping)
         found = [
             (row, rank, shelf)
             for shelf in shelves
@@ -266,12 +278,16 @@ def _tied(shelves: Sequence[_Shelf], seeds: Sequence[Hit], known: Sequence[Hit],
     return listed
 
 
-def _asleep(bands: Iterable[str | None]) -> list[str]:
-    """Return a line about hits that are left out, each with its band; none where there are none."""
-    number = Counter(bands)
+def _hidden(store: Store, *, dormant: bool, archived: bool) -> Mapping[str, str]:
+    """Return those of `store` that are not to be told of, with the band of each."""
+    return {} if archived else hidden_in(str(store.root), dormant=dormant)
+
+
+def _asleep(number: Mapping[str, int]) -> list[str]:
+    """Return a line about hits that are left out, by the number of each band; none where there are none."""
     parts = []
     for band, how in ((DORMANT, "--dormant shows them"), (ARCHIVED, "`reverie list` names them")):
-        if count := number[band]:
+        if count := number.get(band, 0):
             parts.append(f"{count} more {'is' if count == 1 else 'are'} {band}: {how}")
     return [f"{'; '.join(parts)}."] if parts else []
 
@@ -279,12 +295,12 @@ def _asleep(bands: Iterable[str | None]) -> list[str]:
 def _literal(
     app: App,
     query: str,
-    problems: list[str] | None,
+    hidden_of: Callable[[Store], Mapping[str, str]],
+    left_out: Counter[str],
     *,
     limit: int,
     everywhere: bool,
     retired: bool,
-    dormant: bool,
 ) -> list[Hit]:
     """Return the memories in which `query` stands as it is, no letter or digit beside it.
 
@@ -296,10 +312,9 @@ def _literal(
     exact = any(char.isupper() for char in wanted)
     pattern = re.compile(rf"(?<!\w){re.escape(wanted)}(?!\w)", 0 if exact else re.IGNORECASE)
     hits: list[Hit] = []
-    left: list[str] = []
     stores = list(_stores(app, everywhere))
     for store in stores:
-        hidden = hidden_in(str(store.root), dormant=dormant)
+        hidden = hidden_of(store)
         documents = [(document, is_retired(document.front)) for document in store.scan().documents]
         documents += [(document, True) for document in scan_archive(store.root).documents] if retired else []
         for document, gone in documents:
@@ -309,7 +324,7 @@ def _literal(
             if not (retired or not gone) or not (lines or any(map(pattern.search, fields))):
                 continue
             if document.path in hidden:
-                left.append(hidden[document.path])
+                left_out[hidden[document.path]] += 1
             else:
                 moment = said_at(memory)
                 snippet = clipped((lines or [memory.description])[0], SNIPPET)
@@ -326,8 +341,6 @@ def _literal(
                         gone,
                     )
                 )
-    if problems is not None:
-        problems += _asleep(left)
     return sorted(_once(app, stores, hits), key=lambda hit: (hit.store, hit.path))[:limit]
 
 

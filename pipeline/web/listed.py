@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from pipeline.app import browsing, selecting
@@ -10,6 +11,7 @@ from pipeline.app.browsing import Wanted
 from pipeline.app.scopes import SHOWN
 from pipeline.core.errors import InputError, SearchError, UsageError
 from pipeline.domain.memory import TYPES
+from pipeline.hooklib.asleep import ARCHIVED
 from pipeline.store.catalogue.sleep import BANDS
 from pipeline.web.visit import Visit
 
@@ -39,8 +41,11 @@ def listed(visit: Visit, app: App, start: int, *, by_meaning: bool = True) -> di
         sort=visit.asked("sort") or next(iter(_ORDERS)),
     )
     trouble = ""
+    left_out = Counter[str]()
     try:
-        found, total, problems = browsing.browse(app, wanted, start=start, limit=ROWS, by_meaning=by_meaning)
+        found, total, problems = browsing.browse(
+            app, wanted, start=start, limit=ROWS, by_meaning=by_meaning, left_out=left_out
+        )
     except (InputError, SearchError) as error:
         if isinstance(error, UsageError):
             raise
@@ -53,6 +58,7 @@ def listed(visit: Visit, app: App, start: int, *, by_meaning: bool = True) -> di
         "size": ROWS,
         "most": selecting.MOST,
         "problems": problems,
+        "archived": 0 if wanted.band else left_out[ARCHIVED],
         "trouble": trouble,
         "wanted": wanted,
         "fields": _FIELDS,

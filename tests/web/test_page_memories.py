@@ -56,6 +56,29 @@ def test_the_list_is_found_by_words_and_by_every_filter(browse, keep):
     assert "Fewer words or fewer filters find more" in nothing and "All memories" in nothing
 
 
+def test_what_is_archived_is_found_by_words_where_one_asks_for_it(browse, keep, project):
+    keep("The gateway is retried three times.", name="retries")
+    keep("The gateway of old was retried never.", name="old")
+    keep("The gateway is <b>slow</b>.", name="slow", kind="reference")
+    root = App(folder=project).open_store().root
+    browser = browse()
+    assert "archived: " not in browser.get("?q=gateway").text
+    (root / ".reverie/asleep").write_text("archived old.md\narchived slow.md\n")
+    for query in ("?q=gateway", "?q=gateway&part=rows"):
+        found = browser.get(query)
+        assert names(found) == ["retries"]
+        line = re.search(r'2 more memories that hold these words are archived.*?href="([^"]*)"', found.text)
+        assert "q=gateway" in line.group(1) and "band=archived" in line.group(1)
+    there = browser.get("?q=gateway&band=archived")
+    assert set(names(there)) == {"old", "slow"} and "are archived" not in there.text
+    assert names(browser.get("?q=gateway&band=archived&type=reference")) == ["slow"]
+    # Words that are looked for as they are written leave them out in the same way.
+    keep("R is used.", name="of-r")
+    (root / ".reverie/asleep").write_text("archived of-r.md\n")
+    assert "1 more memory that holds these words is archived" in browser.get("?q=R").text
+    assert names(browser.get("?q=R&band=archived")) == ["of-r"]
+
+
 @pytest.mark.parametrize(
     "query", ["type=x", "for=x", "age=x", "band=x", "by=x", "sort=x", "from=-1", "from=1e9"]
 )
