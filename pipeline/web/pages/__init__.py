@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipeline.web.pages import cost, days, dreams, graph, health, inbox, memories, runs
+from pipeline.web.pages import cost, days, dreams, graph, health, inbox, memories, runs, tools
 from pipeline.web.visit import PageFunction
 
 GET = ("GET",)
@@ -16,6 +16,7 @@ PAGES: Sequence[tuple[str, PageFunction, Sequence[str]]] = (
     *inbox.PAGES,
     *graph.PAGES,
     *runs.PAGES,
+    *tools.PAGES,
     *cost.PAGES,
     *health.PAGES,
 )

@@ -21,6 +21,7 @@ from pipeline.web import live
 from pipeline.web.visit import Visit
 
 _MOST_ROWS = 100
+_MOST_ERRORS = 3
 TONES = {"error": "bad", "warning": "warn", "note": "", "ok": "good"}
 """The look of each level of a finding."""
 
@@ -49,6 +50,12 @@ def state(visit: Visit) -> Response:
 def examination(visit: Visit) -> Response:
     """Return what doctor finds, as a part."""
     return visit.part("health_findings.html", found=_examined(visit))
+
+
+def trouble(visit: Visit) -> Response:
+    """Return the errors that doctor finds, as a part; a line where there is none."""
+    errors = [finding for finding in doctor.examine(visit.app) if finding.level == "error"]
+    return visit.part("health_trouble.html", errors=errors, most=_MOST_ERRORS)
 
 
 def stream(visit: Visit) -> Response:
@@ -154,5 +161,6 @@ PAGES = (
     ("health", health, ("GET",)),
     ("health/state", state, ("GET",)),
     ("health/doctor", examination, ("GET",)),
+    ("health/trouble", trouble, ("GET",)),
     ("health/stream", stream, ("GET",)),
 )
