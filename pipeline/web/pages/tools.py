@@ -1,4 +1,4 @@
-"""Tools: which calls failed in which session, and which files are used together; drawn here, without plots."""
+"""Tools: which calls failed in which session, and which files belong together; drawn here, without plots."""
 
 from __future__ import annotations
 
