@@ -6,14 +6,17 @@ second set is made only for who has waited a while, and few are made at all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Condition
+from threading import Condition, Thread
 
 from pipeline.app.application import App
+from pipeline.core.errors import ReverieError, cause
 from pipeline.store import Store
 
+LOG = logging.getLogger("reverie.app")
 Stores = dict[Path, Store]
 MOST = 4
 """Sets of stores; more answers than that wait for one."""
@@ -27,7 +30,30 @@ class KeptStores:
     def __init__(self) -> None:
         self._free: list[Stores] = []
         self._made = 0
+        self._warming = False
         self._turn = Condition()
+
+    def warm(self, look: Callable[[Stores], object]) -> None:
+        """Let `look` open the first set, in a thread of its own; who asks meanwhile waits for that set.
+
+        What goes wrong in it goes wrong again for who asks, and is told there.
+        """
+        with self._turn:
+            self._warming = True
+            self._made += 1
+        Thread(target=self._warmed, args=(look,), name="reverie-warm", daemon=True).start()
+
+    def _warmed(self, look: Callable[[Stores], object]) -> None:
+        stores: Stores = {}
+        try:
+            look(stores)
+        except (ReverieError, OSError) as error:
+            LOG.info("the stores could not be opened ahead: %s", cause(error))
+        finally:
+            with self._turn:
+                self._warming = False
+                self._free.append(stores)
+                self._turn.notify_all()
 
     @contextmanager
     def taken(self) -> Iterator[Stores]:
@@ -42,6 +68,7 @@ class KeptStores:
 
     def _take(self) -> Stores:
         with self._turn:
+            self._turn.wait_for(lambda: not self._warming)
             if self._made:
                 self._turn.wait_for(lambda: self._free, None if self._made >= MOST else PATIENCE_SECONDS)
             if self._free:
