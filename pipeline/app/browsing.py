@@ -38,6 +38,8 @@ AGES = {
 }
 """When a memory was last written, by what stands for it in an address."""
 _OVER = "over-"
+_WEIGHED = 2
+"""For each memory of the list so many that BM25 alone thinks best are looked into."""
 _Found = tuple[str, Document]
 """A memory, and the scope it is in."""
 
@@ -57,7 +59,12 @@ class Wanted:
     @property
     def is_narrowed(self) -> bool:
         """Whether not all memories are meant."""
-        return any((self.words.strip(), self.type, self.scope, self.by, self.age, self.band))
+        return bool(self.words.strip()) or self.is_filtered
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether something but words narrows it."""
+        return any((self.type, self.scope, self.by, self.age, self.band))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,20 +82,21 @@ class Shown:
 
 
 def browse(
-    app: App, wanted: Wanted, *, start: int = 0, limit: int, by_meaning: bool = True
+    app: App, wanted: Wanted, *, start: int = 0, limit: int, most: int = MOST, by_meaning: bool = True
 ) -> tuple[list[Shown], int, list[str]]:
     """Return `limit` of what is `wanted` after the first `start`, how many there are, and lines about what
     could not be looked at.
 
-    With words at most `MOST`, the best first. Without `by_meaning` no embedding is asked for. Raises
-    UsageError for a filter that there is not, and what `search.search` raises.
+    With words at most `most`, the best first; where filters take some of them away, of the best `MOST`.
+    Without `by_meaning` no embedding is asked for. Raises UsageError for a filter that there is not, and what
+    `search.search` raises.
     """
     _require_known(wanted)
     problems: list[str] = []
     there: dict[str, App] = {scope_of(scope): scope for scope in scopes.all_of(app) if not scope.is_fresh}
     briefs: dict[int, Brief] = {}
     if wanted.words.strip():
-        found = list(_searched(app, there, wanted, problems, by_meaning))
+        found = list(_searched(app, there, wanted, problems, by_meaning, most))
     else:
         found = _every(there, wanted, problems, briefs)
     bands = {name: _bands(scope, wanted.band) for name, scope in there.items()}
@@ -143,18 +151,19 @@ def _proved(app: App, found: Iterable[tuple[str, Document]]) -> set[str]:
 
 
 def _searched(
-    app: App, there: Mapping[str, App], wanted: Wanted, problems: list[str], by_meaning: bool
+    app: App, there: Mapping[str, App], wanted: Wanted, problems: list[str], by_meaning: bool, most: int
 ) -> Iterator[tuple[str, Document]]:
     if not there:
         return
+    most = MOST if wanted.is_filtered else min(most, MOST)
     hits = search.search(
         app,
         wanted.words,
-        limit=MOST,
+        limit=most,
         dormant=True,
         snippets=False,
         by_meaning=by_meaning,
-        weighed=MOST,
+        weighed=min(MOST, _WEIGHED * most),
         problems=problems,
     )
     # The search looked at every store just now.

@@ -7,7 +7,8 @@ second set is made only for who has waited a while, and few are made at all.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections import UserDict
+from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Condition, Thread
@@ -17,18 +18,33 @@ from pipeline.core.errors import ReverieError, cause
 from pipeline.store import Store
 
 LOG = logging.getLogger("reverie.app")
-Stores = dict[Path, Store]
+Stores = MutableMapping[Path, Store]
 MOST = 4
 """Sets of stores; more answers than that wait for one."""
 PATIENCE_SECONDS = 0.5
 """So long one waits for a set that knows its files before a new one is made."""
 
 
+class _Lent(UserDict[Path, Store]):
+    """A set of stores that is taken when the first of them is asked for."""
+
+    def __init__(self, take: Callable[[], dict[Path, Store]]) -> None:
+        self._take = take
+        self.stores: dict[Path, Store] | None = None
+
+    @property
+    def data(self) -> dict[Path, Store]:  # type: ignore[override]
+        """The set itself."""
+        if self.stores is None:
+            self.stores = self._take()
+        return self.stores
+
+
 class KeptStores:
     """The sets of stores of one server."""
 
     def __init__(self) -> None:
-        self._free: list[Stores] = []
+        self._free: list[dict[Path, Store]] = []
         self._made = 0
         self._warming = False
         self._turn = Condition()
@@ -44,7 +60,7 @@ class KeptStores:
         Thread(target=self._warmed, args=(look,), name="reverie-warm", daemon=True).start()
 
     def _warmed(self, look: Callable[[Stores], object]) -> None:
-        stores: Stores = {}
+        stores: dict[Path, Store] = {}
         try:
             look(stores)
         except (ReverieError, OSError) as error:
@@ -57,16 +73,17 @@ class KeptStores:
 
     @contextmanager
     def taken(self) -> Iterator[Stores]:
-        """Give a set of stores that nobody else uses meanwhile."""
-        stores = self._take()
+        """Give stores that nobody else uses meanwhile; who needs none waits for none."""
+        lent = _Lent(self._take)
         try:
-            yield stores
+            yield lent
         finally:
-            with self._turn:
-                self._free.append(stores)
-                self._turn.notify()
+            if lent.stores is not None:
+                with self._turn:
+                    self._free.append(lent.stores)
+                    self._turn.notify()
 
-    def _take(self) -> Stores:
+    def _take(self) -> dict[Path, Store]:
         with self._turn:
             self._turn.wait_for(lambda: not self._warming)
             if self._made:

@@ -38,9 +38,13 @@ def listed(visit: Visit, app: App, start: int, *, by_meaning: bool = True) -> di
         band=visit.asked("band"),
         sort=visit.asked("sort") or next(iter(_ORDERS)),
     )
+    # While somebody types, and beside a memory, what is shown and a page more of it will do.
+    most = selecting.MOST if by_meaning or wanted.is_filtered else min(selecting.MOST, start + 2 * ROWS)
     trouble = ""
     try:
-        found, total, problems = browsing.browse(app, wanted, start=start, limit=ROWS, by_meaning=by_meaning)
+        found, total, problems = browsing.browse(
+            app, wanted, start=start, limit=ROWS, most=most, by_meaning=by_meaning
+        )
     except (InputError, SearchError) as error:
         if isinstance(error, UsageError):
             raise
@@ -51,7 +55,7 @@ def listed(visit: Visit, app: App, start: int, *, by_meaning: bool = True) -> di
         "total": total,
         "start": start,
         "size": ROWS,
-        "most": selecting.MOST,
+        "most": most,
         "problems": problems,
         "trouble": trouble,
         "wanted": wanted,
