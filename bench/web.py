@@ -29,7 +29,7 @@ import orjson
 
 from bench import reading
 from bench.growth import Desk
-from bench.row import GIVEN, Found, Group, Row, Target
+from bench.row import Found
 from bench.store import yaml
 from bench.web_store import lay_out
 from pipeline.core.home import Home

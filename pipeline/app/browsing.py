@@ -40,6 +40,8 @@ AGES = {
 EVERY = 1_000_000
 """Hits of a search in which nothing is left out for its rank."""
 _OVER = "over-"
+_WEIGHED = 2
+"""For each memory of the list so many that BM25 alone thinks best are looked into."""
 _Found = tuple[str, Document]
 """A memory, and the scope it is in."""
 
@@ -59,7 +61,12 @@ class Wanted:
     @property
     def is_narrowed(self) -> bool:
         """Whether not all memories are meant."""
-        return any((self.words.strip(), self.type, self.scope, self.by, self.age, self.band))
+        return bool(self.words.strip()) or self.is_filtered
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether something but words narrows it."""
+        return any((self.type, self.scope, self.by, self.age, self.band))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +89,17 @@ def browse(
     *,
     start: int = 0,
     limit: int,
+    most: int = MOST,
     by_meaning: bool = True,
     left_out: Counter[str] | None = None,
 ) -> tuple[list[Shown], int, list[str]]:
     """Return `limit` of what is `wanted` after the first `start`, how many there are, and lines about what
     could not be looked at.
 
-    With words at most `MOST`, the best first. Without `by_meaning` no embedding is asked for. Of words
-    the archived memories are found only where that band is asked for; `left_out` gets their number. Raises
-    UsageError for a filter that there is not, and what `search.search` raises.
+    With words at most `most`, the best first; where filters take some of them away, of the best `MOST`. Of
+    words the archived memories are found only where that band is asked for; `left_out` gets their number.
+    Without `by_meaning` no embedding is asked for. Raises UsageError for a filter that there is not, and what
+    `search.search` raises.
     """
     _require_known(wanted)
     problems: list[str] = []
@@ -98,7 +107,7 @@ def browse(
     briefs: dict[int, Brief] = {}
     if wanted.words.strip():
         left_out = Counter[str]() if left_out is None else left_out
-        found = list(_searched(app, there, wanted, problems, by_meaning, left_out))
+        found = list(_searched(app, there, wanted, problems, by_meaning, most, left_out))
     else:
         found = _every(there, wanted, problems, briefs)
     bands = {name: _bands(scope, wanted.band) for name, scope in there.items()}
@@ -158,22 +167,24 @@ def _searched(
     wanted: Wanted,
     problems: list[str],
     by_meaning: bool,
+    most: int,
     left_out: Counter[str],
 ) -> Iterator[tuple[str, Document]]:
     if not there:
         return
     # They are the last of what words find: of all that is found they are picked out.
     archived = wanted.band == ARCHIVED
+    most = MOST if wanted.is_filtered else min(most, MOST)
     hits = search.search(
         app,
         wanted.words,
-        limit=EVERY if archived else MOST,
+        limit=EVERY if archived else most,
         dormant=True,
         archived=archived,
         left_out=left_out,
         snippets=False,
         by_meaning=by_meaning,
-        weighed=0 if archived else MOST,
+        weighed=0 if archived else min(MOST, _WEIGHED * most),
         problems=problems,
     )
     # The search looked at every store just now.

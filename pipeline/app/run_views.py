@@ -218,6 +218,26 @@ def expected(app: App, found: Look, model: str = "") -> Expected:
         return Expected(provider, "", 0, 0, 0.0)
     counts = [sum(int(call[name]) for call in found.calls) for name in _COUNTS]
     usage = budget.Usage(counts[0], counts[1], counts[2], counts[3])
+    return Expected(provider, named, len(found.calls), usage.total, budget.dollars(named, usage))
+
+
+def _dialogue(ledger: Ledger, run_id: str) -> tuple[tuple[Line, ...], int]:
+    """Return what the run read, as far as the ledger has it, and how many lines more there are."""
+    run = past_runs.find(ledger, run_id)
+    after = dialogue.dialogue(ledger, run.key, after_row=run.from_row - 1)
+    spoken = [line for line in after if line.row <= run.through_row]
+    clean, hidden = Cleaner(secrets.recognised(ledger)), bundles.Hidden()
+    lines = [
+        Line(0, line.speaker, line.at or "", hidden.text(clean.text(line.text)))
+        for line in spoken[:MOST_READ]
+    ]
+    return tuple(lines), max(0, len(spoken) - MOST_READ)
+
+
+def _line(number: int, values: Mapping[str, Any], is_cited: bool) -> Line:
+    return Line(
+        number, str(values.get("speaker")), str(values.get("at") or ""), str(values["text"]), is_cited
+    )
 
 
 def _candidates(

@@ -386,8 +386,11 @@ def _stores(app: App, everywhere: bool) -> Iterator[Store]:
         yield here
     if app.store_override is None and app.team_path is not None:
         more.insert(0, app.team_path)
+    # Those of a server stay open; one that was named is alone.
+    kept = {scope.store_path: scope for scope in scopes.all_of(app) if not scope.is_fresh}
     for store_path in more:
-        store = open_store(store_path, app.settings)
+        scope = kept.get(store_path)
+        store = scope.open_store() if scope is not None else open_store(store_path, app.settings)
         if store.root not in seen:
             seen.add(store.root)
             yield store

@@ -40,11 +40,13 @@ def listed(visit: Visit, app: App, start: int, *, by_meaning: bool = True) -> di
         band=visit.asked("band"),
         sort=visit.asked("sort") or next(iter(_ORDERS)),
     )
+    # While somebody types, and beside a memory, what is shown and a page more of it will do.
+    most = selecting.MOST if by_meaning or wanted.is_filtered else min(selecting.MOST, start + 2 * ROWS)
     trouble = ""
     left_out = Counter[str]()
     try:
         found, total, problems = browsing.browse(
-            app, wanted, start=start, limit=ROWS, by_meaning=by_meaning, left_out=left_out
+            app, wanted, start=start, limit=ROWS, most=most, by_meaning=by_meaning, left_out=left_out
         )
     except (InputError, SearchError) as error:
         if isinstance(error, UsageError):
@@ -56,7 +58,7 @@ def listed(visit: Visit, app: App, start: int, *, by_meaning: bool = True) -> di
         "total": total,
         "start": start,
         "size": ROWS,
-        "most": selecting.MOST,
+        "most": most,
         "problems": problems,
         "archived": 0 if wanted.band else left_out[ARCHIVED],
         "trouble": trouble,

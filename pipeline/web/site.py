@@ -15,14 +15,19 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from pipeline.app import browsing
+from pipeline.app.browsing import Wanted
+from pipeline.app.kept_stores import ServedApp, Stores
 from pipeline.core.errors import InputError, ReverieError, UsageError, cause
 from pipeline.store import one_look
 from pipeline.web.pages import PAGES
-from pipeline.web.rendering import STATIC, render
+from pipeline.web.rendering import STATIC, environment, render
 from pipeline.web.visit import MOST_FORM, SECTIONS, PageFunction, Setting, Visit
 
 AT_EACH_KEY_SECONDS = 1.0
 """So old a look at the files may be for what is shown while somebody types."""
+_FIRST = ("frame.html", "memories.html", "memories_found.html", "memories_parts.html")
+"""What the first page is made of."""
 LOG = logging.getLogger("reverie.web")
 _FILES = {
     "style.css": "text/css",
@@ -45,6 +50,19 @@ def site(setting: Setting) -> Starlette:
     addresses = {path for path, _, _ in PAGES}
     made.state.sections = [section for section in SECTIONS if section[2] in addresses]
     return made
+
+
+def warm(setting: Setting) -> None:
+    """Begin to read what the first page needs, while the browser is still on its way."""
+
+    def look(stores: Stores) -> None:
+        app = ServedApp(stores, store=setting.store, folder=setting.folder)
+        for template in _FIRST:
+            environment().get_template(template)
+        with one_look():
+            browsing.browse(app, Wanted(), limit=1)
+
+    setting.stores.warm(look)
 
 
 def _endpoint(page: PageFunction, setting: Setting) -> Any:

@@ -88,6 +88,13 @@ class Visit:
             return ServedApp(self._stores, store=self.choice.path)
         return ServedApp(self._stores, store=self.setting.store, folder=self.setting.folder)
 
+    @property
+    def apart(self) -> App:
+        """Return the same as `app` with stores of its own, for what takes seconds: nobody waits for it."""
+        if self.choice.key:
+            return App(store=self.choice.path)
+        return App(store=self.setting.store, folder=self.setting.folder)
+
     @cached_property
     def choices(self) -> list[Choice]:
         """The folders one may choose: the project here first, then every other that is known."""

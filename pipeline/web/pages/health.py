@@ -125,7 +125,7 @@ def _run(run: dict[str, Any], now: datetime) -> dict[str, Any]:
 
 
 def _examined(visit: Visit) -> dict[str, Any]:
-    return _findings(doctor.examine(visit.app), "things looked at", worst_first=False)
+    return _findings(doctor.examine(visit.apart), "things looked at", worst_first=False)
 
 
 def _audited(visit: Visit) -> dict[str, Any]:
