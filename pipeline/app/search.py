@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -149,13 +149,10 @@ def search(
     empty or there is no store, and SearchError.
     """
     query = visible(query)
+    hidden = partial(_hidden, dormant=dormant, archived=archived)
+    sleeping = partial(_note_sleeping, left_out, problems)
     if not terms(query):
-        told = Counter[str]() if left_out is None else left_out
-        hidden = partial(_hidden, dormant=dormant, archived=archived)
-        found_so = _literal(app, query, hidden, told, limit=limit, everywhere=everywhere, retired=retired)
-        if problems is not None and left_out is None:
-            problems += _asleep(told)
-        return found_so
+        return _literal(app, query, hidden, sleeping, limit=limit, everywhere=everywhere, retired=retired)
     stores = list(_stores(app, everywhere))
     likeness = partial(_likeness, app, by_meaning)
     with ExitStack() as stack:
@@ -165,13 +162,8 @@ def search(
             for shelf in _opened(app, stack, store, query, retired, likeness(store, query, problems), weighed)
         ]
         for shelf in shelves:
-            shelf.hidden = {} if shelf.folder else _hidden(shelf.store, dormant=dormant, archived=archived)
-        bands = (shelf.hidden.get(row.path) for shelf in shelves for row, _ in shelf.rows)
-        sleeping = Counter(filter(None, bands))
-        if left_out is not None:
-            left_out.update(sleeping)
-        elif problems is not None:
-            problems += _asleep(sleeping)
+            shelf.hidden = {} if shelf.folder else hidden(shelf.store)
+        sleeping(shelf.hidden.get(row.path) for shelf in shelves for row, _ in shelf.rows)
         found = [
             (row, rank, shelf)
             for shelf in shelves
@@ -283,6 +275,17 @@ def _hidden(store: Store, *, dormant: bool, archived: bool) -> Mapping[str, str]
     return {} if archived else hidden_in(str(store.root), dormant=dormant)
 
 
+def _note_sleeping(
+    left_out: Counter[str] | None, problems: list[str] | None, bands: Iterable[str | None]
+) -> None:
+    """Note hits that are left out, each with its band, in `left_out` if it is given, else in `problems`."""
+    number = Counter(filter(None, bands))
+    if left_out is not None:
+        left_out.update(number)
+    elif problems is not None:
+        problems += _asleep(number)
+
+
 def _asleep(number: Mapping[str, int]) -> list[str]:
     """Return a line about hits that are left out, by the number of each band; none where there are none."""
     parts = []
@@ -296,7 +299,7 @@ def _literal(
     app: App,
     query: str,
     hidden_of: Callable[[Store], Mapping[str, str]],
-    left_out: Counter[str],
+    sleeping: Callable[[Iterable[str]], None],
     *,
     limit: int,
     everywhere: bool,
@@ -312,6 +315,7 @@ def _literal(
     exact = any(char.isupper() for char in wanted)
     pattern = re.compile(rf"(?<!\w){re.escape(wanted)}(?!\w)", 0 if exact else re.IGNORECASE)
     hits: list[Hit] = []
+    left: list[str] = []
     stores = list(_stores(app, everywhere))
     for store in stores:
         hidden = hidden_of(store)
@@ -324,7 +328,7 @@ def _literal(
             if not (retired or not gone) or not (lines or any(map(pattern.search, fields))):
                 continue
             if document.path in hidden:
-                left_out[hidden[document.path]] += 1
+                left.append(hidden[document.path])
             else:
                 moment = said_at(memory)
                 snippet = clipped((lines or [memory.description])[0], SNIPPET)
@@ -341,6 +345,7 @@ def _literal(
                         gone,
                     )
                 )
+    sleeping(left)
     return sorted(_once(app, stores, hits), key=lambda hit: (hit.store, hit.path))[:limit]
 
 
