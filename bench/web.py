@@ -19,26 +19,23 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 from urllib.parse import quote, urlsplit
 
 import orjson
+import yaml
 
 from bench import reading
 from bench.growth import Desk
-from bench.row import Found
-from bench.store import yaml
 from bench.web_store import lay_out
 from pipeline.core.home import Home
 from pipeline.search import index_reader
 
 COUNT = 10_000
-TITLE = "The page of reverie open"
 _ROWS = 100
-_LIMIT, _TYPED_LIMIT = 300.0, 50.0
 _TYPED = ("pars", "parser", "parser w", "parser wor", "parser worker", "the build", "session's tra", "docker")
 """What is in the field while somebody types."""
 _SECONDS = 120.0
@@ -95,7 +92,6 @@ class Page:
     name: str
     paths: tuple[str, ...]
     floor: Callable[[], object]
-    limit: float = _LIMIT
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +125,6 @@ def pages(desk: Desk) -> list[Page]:
             "search as you type",
             tuple(f"?q={quote(word)}&part=rows" for word in _TYPED),
             _asked(desk),
-            _TYPED_LIMIT,
         ),
         Page("left", ("?show=left",), int),
         Page("today", ("today",), int),
@@ -197,24 +192,6 @@ def _timed(work: Callable[[], object]) -> float:
     start = time.thread_time()
     work()
     return (time.thread_time() - start) * 1e3
-
-
-def _measure(folder: Path, rounds: int, wanted: Collection[str]) -> Mapping[str, Found]:
-    desk = lay_out(folder / "desk", COUNT)
-    made = {}
-    for page in pages(desk):
-        for name, cpu, wall in _cases(page, measured(desk, page, 2 * rounds)):
-            if name in wanted:
-                made[name] = cpu, wall
-    return {
-        name: Found(name, other=cpu, rounds=rounds, parts={"wall_ms": wall})
-        for name, (cpu, wall) in made.items()
-    }
-
-
-def _cases(page: Page, found: Figures) -> Iterator[tuple[str, float, float]]:
-    yield f"page: {page.name}, first", found.first_cpu - found.floor, found.first_wall
-    yield f"page: {page.name}", found.cpu - found.floor, found.wall
 
 
 def main() -> None:

@@ -190,7 +190,7 @@ class _Folder:
         )
 
 
-_LAST: WeakKeyDictionary[Store, tuple[list[_Folder], RelationMap]] = WeakKeyDictionary()
+_MAPS: WeakKeyDictionary[Store, tuple[list[_Folder], RelationMap]] = WeakKeyDictionary()
 """The map of last time by its first store: a server that keeps stores open makes it anew after a change."""
 
 
@@ -203,10 +203,10 @@ def mapped(app: App) -> RelationMap:
     folders = [_Folder.of(scope) for scope in scopes.all_of(app) if not scope.is_fresh]
     if not folders:
         return RelationMap([], [])
-    known, whole = _LAST.get(folders[0].store, ([], None))
+    known, whole = _MAPS.get(folders[0].store, ([], None))
     if whole is None or len(known) != len(folders) or not all(map(_Folder.is_of, folders, known)):
         whole = _made(app, folders)
-        _LAST[folders[0].store] = (folders, whole)
+        _MAPS[folders[0].store] = (folders, whole)
     return whole
 
 

@@ -24,7 +24,7 @@ from pipeline.web.pages import PAGES
 from pipeline.web.rendering import STATIC, environment, render
 from pipeline.web.visit import MOST_FORM, SECTIONS, PageFunction, Setting, Visit
 
-AT_EACH_KEY_SECONDS = 1.0
+AT_EACH_KEY_SECONDS = 2.0
 """So old a look at the files may be for what is shown while somebody types."""
 _FIRST = ("frame.html", "memories.html", "memories_found.html", "memories_parts.html")
 """What the first page is made of."""

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from threading import Event, Thread
+from typing import Any
 
 import pytest
 
@@ -12,10 +13,15 @@ from pipeline.core.errors import StoreError
 HERE = Path("here")
 
 
+def put(stores: Any, value: str) -> None:
+    """Let a word stand for a store that is open."""
+    stores[HERE] = value
+
+
 def test_the_set_that_was_used_last_comes_again_and_nobody_shares_one():
     kept = KeptStores()
     with kept.taken() as first:
-        first[HERE] = "opened"
+        put(first, "opened")
     with kept.taken() as again:
         assert again.get(HERE) == "opened"
 
@@ -24,7 +30,7 @@ def test_who_asks_for_no_store_waits_for_none(monkeypatch):
     monkeypatch.setattr(kept_stores, "MOST", 1)
     kept = KeptStores()
     with kept.taken() as first:
-        first[HERE] = "opened"
+        put(first, "opened")
         with kept.taken():
             pass  # A page without memories, while another has the only set.
 
@@ -33,7 +39,7 @@ def test_two_at_once_have_stores_of_their_own(monkeypatch):
     monkeypatch.setattr(kept_stores, "PATIENCE_SECONDS", 0.0)
     kept = KeptStores()
     with kept.taken() as first, kept.taken() as second:
-        first[HERE] = "one"
+        put(first, "one")
         assert second.get(HERE) is None
 
 
@@ -42,7 +48,7 @@ def test_no_more_sets_than_a_few_are_made_and_the_next_waits_for_one(monkeypatch
     monkeypatch.setattr(kept_stores, "MOST", 1)
     kept, found = KeptStores(), []
     with kept.taken() as first:
-        first[HERE] = "one"
+        put(first, "one")
 
         def ask():
             with kept.taken() as late:

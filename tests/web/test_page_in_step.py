@@ -88,7 +88,7 @@ def test_the_graph_follows_its_files(desk):
 def test_the_list_stands_in_the_order_that_the_command_gives(desk, sort, known):
     written.add(App(user=True), "Answers are short.", name="short", kind="feedback")
     written.add(App(user=True), "The mill is looked after by the crew.", name="mill", kind="project")
-    desk.edit("gateway", "crew", "crew at night")
+    desk.edit("tide", "crew", "crew at night")
     if not known:
         (desk.root / ".reverie" / "catalogue.sqlite").unlink()
     rows, _ = listing.live(desk.app, None, sort=sort)
