@@ -193,12 +193,12 @@ def _conversations(ledger: Ledger) -> dict[str, int]:
 def _run_rows(latest: list[runs.Run]) -> list[dict[str, Any]]:
     undone = {store: undone_runs(Path(store)) for store in {run.store for run in latest} if store}
     return [
-        {**run_row(run), "project": _project(run.store), "undone": run.id in undone.get(run.store, ())}
+        {**run_row(run), "project": project_of(run.store), "undone": run.id in undone.get(run.store, ())}
         for run in latest
     ]
 
 
-def _project(store: str) -> str:
+def project_of(store: str) -> str:
     """Return the name of the project that the memory folder `store` belongs to, as far as it is known."""
     path = Path(store)
     try:

@@ -35,6 +35,7 @@ from pipeline.store import (
     archived_paths,
     folder_times,
     is_retired,
+    looks_anew,
     scan_archive,
 )
 from pipeline.store.derived import cues
@@ -64,7 +65,8 @@ def refresh_index(
     if last is not None and not rebuild and not notes and last.is_so(home, store):
         _LAST[store] = last
         return 0
-    with SearchIndex.open(home, store.root) as index:
+    # What was looked at before the times of the folders were would hide what changed in between.
+    with SearchIndex.open(home, store.root) as index, looks_anew():
         if rebuild:
             index.rebuild()
         _let_settle(store.root, index)

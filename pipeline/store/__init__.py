@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from pipeline.core.lazily import exports
 
 if TYPE_CHECKING:
+    from pipeline.store.catalogue.one_look import looks_anew, one_look
     from pipeline.store.derived.usage import Use, counted_since, last_uses
     from pipeline.store.file_operations import (
         Applied,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 __getattr__ = exports(
     __name__,
     {
+        "catalogue.one_look": "looks_anew one_look",
         "derived.usage": "Use counted_since last_uses",
         "file_operations": "Applied ChangeSet Move Operation Put Restore Retire WriteFile",
         "files.frontmatter_schema": "is_retired",
@@ -99,7 +101,9 @@ __all__ = [
     "is_live",
     "is_retired",
     "last_uses",
+    "looks_anew",
     "memory_folders",
+    "one_look",
     "require_owner",
     "require_writable",
     "scan_archive",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -14,11 +15,19 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from pipeline.app import browsing
+from pipeline.app.browsing import Wanted
+from pipeline.app.kept_stores import ServedApp, Stores
 from pipeline.core.errors import InputError, ReverieError, UsageError, cause
+from pipeline.store import one_look
 from pipeline.web.pages import PAGES
-from pipeline.web.rendering import STATIC, render
+from pipeline.web.rendering import STATIC, environment, render
 from pipeline.web.visit import MOST_FORM, SECTIONS, PageFunction, Setting, Visit
 
+AT_EACH_KEY_SECONDS = 2.0
+"""So old a look at the files may be for what is shown while somebody types."""
+_FIRST = ("frame.html", "memories.html", "memories_found.html", "memories_parts.html")
+"""What the first page is made of."""
 LOG = logging.getLogger("reverie.web")
 _FILES = {
     "style.css": "text/css",
@@ -43,6 +52,19 @@ def site(setting: Setting) -> Starlette:
     return made
 
 
+def warm(setting: Setting) -> None:
+    """Begin to read what the first page needs, while the browser is still on its way."""
+
+    def look(stores: Stores) -> None:
+        app = ServedApp(stores, store=setting.store, folder=setting.folder)
+        for template in _FIRST:
+            environment().get_template(template)
+        with one_look():
+            browsing.browse(app, Wanted(), limit=1)
+
+    setting.stores.warm(look)
+
+
 def _endpoint(page: PageFunction, setting: Setting) -> Any:
     async def answer(request: Request) -> Response:
         try:
@@ -61,13 +83,11 @@ def _answered(
 ) -> Response:
     """Return what `page` answers; the boundary at which any error becomes one readable page."""
     try:
-        visit = Visit(request, setting, form)
-        if visit.changes and not visit.is_proved:
-            raise InputError(
-                "this form is not of the page as it runs now",
-                fix="Go back, load the page again, and send it anew.",
-            )
-        return page(visit)
+        # What only shows looks at the files once for all that it shows.
+        within = AT_EACH_KEY_SECONDS if "part" in request.query_params else 0.0
+        looking = one_look(within) if request.method == "GET" else nullcontext()
+        with setting.stores.taken() as stores, looking:
+            return _of_page(page, Visit(request, setting, form, stores))
     except ReverieError as error:
         return _failure(request, error, 400 if isinstance(error, UsageError | InputError) else 500)
     except OSError as error:
@@ -76,6 +96,15 @@ def _answered(
         LOG.exception("a page failed: %s", request.url.path.rpartition("/")[2])
         fix = "This is a fault in Reverie; the log has where."
         return _failure(request, ReverieError(str(error) or "something that nobody foresaw", fix=fix), 500)
+
+
+def _of_page(page: PageFunction, visit: Visit) -> Response:
+    if visit.changes and not visit.is_proved:
+        raise InputError(
+            "this form is not of the page as it runs now",
+            fix="Go back, load the page again, and send it anew.",
+        )
+    return page(visit)
 
 
 def _failure(request: Request, error: ReverieError, status: int) -> Response:

@@ -168,6 +168,10 @@ class Texts:
         self._used += 1
         return self._held.pop(path, None)
 
+    def fetch(self, paths: Collection[str]) -> None:
+        """Ask for all of `paths` at once, which are wanted next."""
+        self._held = self._asker.try_to_ask(lambda found: database.kept(found, [*paths]), dict[str, Kept])
+
     def _next(self, path: str) -> list[str]:
         """Return `path` and those behind it: more than before, fewer where hardly any was used."""
         enough = self._used * _USED_OF >= self._asked

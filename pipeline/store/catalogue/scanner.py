@@ -19,7 +19,7 @@ from pipeline.core.clock import SystemClock
 from pipeline.domain.authorship import By
 from pipeline.hooklib.memory_format import is_memory
 from pipeline.hooklib.ownership import OURS
-from pipeline.store.catalogue import asking, database
+from pipeline.store.catalogue import asking, database, one_look
 from pipeline.store.catalogue.asking import Asker, Catalogued, Taken, Texts
 from pipeline.store.catalogue.database import News
 from pipeline.store.derived.core_page import Memories
@@ -105,6 +105,8 @@ class Scanner:
         self._stale = False
         self._last: Snapshot | None = None
         """What the last look found, while nothing was written through here since."""
+        self._looked: tuple[float, dict[str, tuple[int, int]]] = (0.0, {})
+        """When that look began, and the times of the folders then."""
 
     # -- all files --------------------------------------------------------------------------------
 
@@ -112,18 +114,19 @@ class Scanner:
         """Return every memory and every problem; only files that changed are read again.
 
         With `keep` the catalogue is brought in step, whatever it holds; `anew` reads every file and makes it
-        again from nothing.
+        again from nothing. Within `one_look` a plain look is what the first one found.
         """
+        if not (keep or anew) and self._last is not None and self._is_recent():
+            self._attribute_anew(self._last.documents)
+            return self._last
+        began = one_look.moment()
         if anew:
             self.asker.start_anew()
             self._known, self._in_step = {}, None
         with scanning.collector_paused():
             look = self._look(keep, spare=_AT_HAND if anew else 0)
             self._keep(look, keep)
-            known = (self._written.stamp(), self._identities.stamp())
-            if not look.all_known or known != self._attributed:
-                self._attribute(look.snapshot.documents)
-                self._attributed = known
+            self._attribute_anew(look.snapshot.documents, anyhow=not look.all_known)
         look.snapshot.problems += self._index.problems()
         look.snapshot.like(self._last)
         if not look.all_known:
@@ -132,8 +135,13 @@ class Scanner:
                 for item in look.snapshot.documents
                 if is_settled(item.stamp.ctime_ns, look.seen_ns)
             }
-        self._last = look.snapshot
+        self._last, self._looked = look.snapshot, (began, look.folders)
         return look.snapshot
+
+    def _is_recent(self) -> bool:
+        """Whether the last look will do for the answer that is under way (`one_look`)."""
+        began, folders = self._looked
+        return one_look.counts(began) and folders == folder_times(self._root)
 
     def last_look(self) -> Snapshot:
         """Return what the last look found, while nothing was written through here since; else look."""
@@ -348,6 +356,12 @@ class Scanner:
             return False
         in_step = known == look.folders and all(c + _FOLDER_TICK_NS < last for _, c in known.values())
         return in_step and self.asker.try_to_ask(database.others, dict[str, str]) == others
+
+    def _attribute_anew(self, documents: list[Document], *, anyhow: bool = False) -> None:
+        known = (self._written.stamp(), self._identities.stamp())
+        if anyhow or known != self._attributed:
+            self._attribute(documents)
+            self._attributed = known
 
     def _attribute(self, documents: list[Document]) -> None:
         """Say of each of `documents`, all of the store, whose it is."""

@@ -184,6 +184,11 @@ class Document:
         return self._front or {}
 
     @property
+    def keeper(self) -> Keeper | None:
+        """Return what gives the rest of it, None where that is at hand."""
+        return self._keeper if self._front is None else None
+
+    @property
     def preview(self) -> str:
         """Return the beginning of the body."""
         if self._front is None:
