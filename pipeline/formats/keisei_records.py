@@ -224,17 +224,17 @@ def claim_of(value: Line) -> Memory:
 
 def _task_text(value: Line, begun: datetime | None, ended: datetime | None) -> str:
     """Return what a journal says of a task, in sentences."""
-    said = [_text(value, "desc") or name_of(value)]
+    parts = [_text(value, "desc") or name_of(value)]
     seconds = whole(value.get("duration_s"))
     if begun and ended:
-        said.append(f"It ran from {stamp(begun.timestamp())} to {stamp(ended.timestamp())}.")
+        parts.append(f"It ran from {stamp(begun.timestamp())} to {stamp(ended.timestamp())}.")
     elif begun:
-        said.append(f"It began at {stamp(begun.timestamp())}.")
-    said.append(f"It took {count(seconds, 'second')}." if seconds is not None else "")
+        parts.append(f"It began at {stamp(begun.timestamp())}.")
+    parts.append(f"It took {count(seconds, 'second')}." if seconds is not None else "")
     metric = value.get("metric")
     counted = ", ".join(f"{key} {item}" for key, item in metric.items()) if isinstance(metric, dict) else ""
-    said.append(f"Counted: {counted}." if counted else "")
-    return "\n\n".join(filter(None, said)) + "\n"
+    parts.append(f"Counted: {counted}." if counted else "")
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def _claim_text(value: Mapping[str, Any]) -> str:

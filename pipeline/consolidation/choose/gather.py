@@ -58,9 +58,8 @@ def gather(
 ) -> Gathered:
     """Select and load what this dream is about; the rest of a large store stays unread.
 
-    With `since` it is about what was changed from then on, whether or not an earlier dream saw it.
-
-    Rules retire half of `ceiling` at most, so that a backlog does not keep the model from tidying up.
+    With `since` it is about what was changed from then on, whether or not an earlier dream saw it. Rules
+    retire half of `ceiling` at most, so that a backlog does not keep the model from tidying up.
     """
     limits = phase.settings.dream
     documents = [document for document in snapshot.documents if document.id]
@@ -82,7 +81,6 @@ def gather(
             first=carried_over_ids(phase),
             fixed=fixed,
         )
-    named = {memory_id for memory_id, _ in selection.left_out} | {*selection.carried_over}
     wanted = {memory_id for cluster in selection.clusters for memory_id in (*cluster.ids, *cluster.fixed)}
     memories = {memory_id: by_id[memory_id].memory for memory_id in wanted}
     changeable = {memory_id for cluster in selection.clusters for memory_id in cluster.ids}
@@ -97,9 +95,9 @@ def gather(
             if memory_id not in fixed:
                 changeable.add(memory_id)
     # An insight that was drawn before is known wherever it stands.
-    for document in typed:
-        if document.head.type == "insight":
-            memories.setdefault(document.id, document.memory)
+    insights = {item.id: item.memory for item in typed if item.head.type == "insight"}
+    memories |= {memory_id: memory for memory_id, memory in insights.items() if memory_id not in memories}
+    named = {*(memory_id for memory_id, _ in selection.left_out), *selection.carried_over}
     alone = [by_id[memory_id] for memory_id in changed.keys() - wanted - named]
     return Gathered(
         memories=memories,

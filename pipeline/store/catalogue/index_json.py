@@ -21,7 +21,7 @@ from pipeline.hooklib.ownership import WRITTEN
 from pipeline.hooklib.plain import lines_of
 from pipeline.store.catalogue import database, index_parts
 from pipeline.store.catalogue.asking import Asker
-from pipeline.store.catalogue.index_parts import Copy, Mark, Parts
+from pipeline.store.catalogue.index_parts import CHUNK, Copy, PartKey, Parts
 from pipeline.store.files.kept import Kept
 from pipeline.store.files.layout import FileStamp, derived_bytes
 from pipeline.store.files.scanning import Document
@@ -34,7 +34,6 @@ IGNORED = (INDEX_JSON, "_state.json", VECTORS, "_config.json")
 _SHOWN = "index.json"
 """Under this the catalogue keeps what the file was made from."""
 _HEAD = 200
-_CHUNK = 1 << 20
 
 
 def write_index_json(
@@ -109,22 +108,22 @@ def _parts(
     yield b',"entries":'
     seen = set[str]()
     for at in range(0, len(documents), database.AT_ONCE):
-        some = [(item, Mark.of(item, _key(item, seen))) for item in documents[at : at + database.AT_ONCE]]
-        paths = [item.path for item, mark in some if not copy.size_of(mark)]
+        some = [(item, PartKey.of(item, _key(item, seen))) for item in documents[at : at + database.AT_ONCE]]
+        paths = [item.path for item, part in some if not copy.size_of(part)]
         asked = partial(database.kept, paths=paths)
         kept = asker.try_to_ask(asked, dict[str, Kept]) if paths else {}
-        for item, mark in some:
-            size = copy.size_of(mark)
+        for item, part in some:
+            size = copy.size_of(part)
             if size:
-                yield from copy.take(mark)
+                yield from copy.take(part)
             else:
                 yield from copy.flush()
                 held = kept.get(item.path)
                 entry = _entry(item, item.kept() if held is None or held.digest != item.digest else held)
-                whole = copy.gap() + orjson.dumps(mark.key) + b":" + entry
+                whole = copy.gap() + orjson.dumps(part.key) + b":" + entry
                 size = len(whole)
                 yield whole
-            made.add(mark, size)
+            made.add(part, size)
     yield from copy.flush()
     yield b"}}" if documents else b"{}}"
 
@@ -156,7 +155,7 @@ def _differs(new: Path, old: Path) -> bool:
         if not (_pass_over_time(held) and _pass_over_time(made)):
             return True
         while True:
-            before, after = held.read(_CHUNK), made.read(_CHUNK)
+            before, after = held.read(CHUNK), made.read(CHUNK)
             if before != after:
                 return True
             if not before:

@@ -22,12 +22,12 @@ from pipeline.store.files.scanning import Document
 
 FILE = f"{PRIVATE}/index-parts"
 _FORM = f"1.{database.MADE_AS}"
-_CHUNK = 1 << 20
+CHUNK = 1 << 20
 _END = b"}}"
 
 
-class Mark(NamedTuple):
-    """Of two entries with the same mark the bytes are the same."""
+class PartKey(NamedTuple):
+    """Of two entries with the same part the bytes are the same."""
 
     path: str
     key: str
@@ -35,28 +35,28 @@ class Mark(NamedTuple):
     has_own_id: bool
 
     @classmethod
-    def of(cls, item: Document, key: str) -> Mark:
+    def of(cls, item: Document, key: str) -> PartKey:
         """Return that of the entry of `item` under `key`."""
         return cls(item.path, key, item.digest, item.id == item.own_id)
 
 
 @dataclass(slots=True)
 class Parts:
-    """The entries of a file, by their marks: where each begins behind the first, and how long it is."""
+    """The entries of a file, by their keys: where each begins behind the first, and how long it is."""
 
-    places: dict[Mark, tuple[int, int]] = field(default_factory=dict)
+    places: dict[PartKey, tuple[int, int]] = field(default_factory=dict)
     size: int = 0
     """How long all entries are, each with the bracket or comma before it."""
 
-    def add(self, mark: Mark, size: int) -> None:
+    def add(self, part: PartKey, size: int) -> None:
         """Put an entry at the end; `size` counts its key and what stands before it."""
-        self.places[mark] = (self.size, size)
+        self.places[part] = (self.size, size)
         self.size += size
 
     def keep(self, root: Path, stamp: str) -> None:
         """Keep them as those of the file with `stamp`."""
         if (root / PRIVATE).is_dir():
-            rows = orjson.dumps([[*mark, size] for mark, (_, size) in self.places.items()])
+            rows = orjson.dumps([[*part, size] for part, (_, size) in self.places.items()])
             head = orjson.dumps([_FORM, stamp, zlib.crc32(rows)])
             write_atomic(root / FILE, head + b"\n" + rows)
 
@@ -69,7 +69,7 @@ def kept(root: Path, stamp: str) -> Parts:
         if orjson.loads(head) == [_FORM, stamp, zlib.crc32(rows)]:
             # A sum in place of a look at every value: what has it was written here.
             for path, key, digest, has_own_id, size in orjson.loads(rows):
-                found.add(Mark(path, key, digest, has_own_id), size)
+                found.add(PartKey(path, key, digest, has_own_id), size)
     except (OSError, StoreError, ValueError):
         return Parts()
     return found
@@ -89,13 +89,13 @@ class Copy:
         gap, self._gap = self._gap, b","
         return gap
 
-    def size_of(self, mark: Mark) -> int:
-        """Return how long the entry of `mark` is in the file, 0 where it is not there."""
-        return self._parts.places.get(mark, (0, 0))[1]
+    def size_of(self, part: PartKey) -> int:
+        """Return how long the entry of `part` is in the file, 0 where it is not there."""
+        return self._parts.places.get(part, (0, 0))[1]
 
-    def take(self, mark: Mark) -> Iterator[bytes]:
-        """Take the entry of `mark` to be copied; yield those before it, where it does not follow them."""
-        start, size = self._parts.places[mark]
+    def take(self, part: PartKey) -> Iterator[bytes]:
+        """Take the entry of `part` to be copied; yield those before it, where it does not follow them."""
+        start, size = self._parts.places[part]
         if start != self._end:
             yield from self.flush()
             self._begin = start
@@ -111,7 +111,7 @@ class Copy:
             old.seek(-len(_END) - self._parts.size + self._begin + 1, os.SEEK_END)
             left = self._end - self._begin - 1
             while left:
-                chunk = old.read(min(left, _CHUNK))
+                chunk = old.read(min(left, CHUNK))
                 if not chunk:
                     raise StoreError("became shorter while it was read", file=str(self._file), fix="Retry.")
                 left -= len(chunk)
