@@ -85,8 +85,7 @@ def gather(
     memories = {memory_id: by_id[memory_id].memory for memory_id in wanted}
     changeable = {memory_id for cluster in selection.clusters for memory_id in cluster.ids}
     # Of a large store few are of these, and only they are taken up below.
-    of_types = {*mechanical.EXPIRING, "insight"}
-    typed = [document for document in documents if document.kind in of_types]
+    typed = [document for document in documents if document.kind in {*mechanical.EXPIRING, "insight"}]
     by_rule = _rules(phase, typed, selection, by_id, max(1, ceiling // 2))
     by_rule += _relations(phase, selection, memories, by_rule)
     for operation in by_rule:
