@@ -175,7 +175,7 @@ def test_what_asking_anew_would_cost_is_said_beforehand(reader, monkeypatch):
 
 def test_a_run_without_its_dialogue_can_be_looked_at_but_not_asked_anew(reader):
     run = reader.three()
-    retention.delete(reader.bench.ledger, ["-home-dev-shop/5e55.jsonl"], unread=True)
+    retention.delete(reader.bench.ledger, ["-home-dev-shop/5e55.jsonl"], first=len, unread=True)
     page = reader.browser.get(f"runs/{run}").text
     assert "its dialogue is not kept any more" in page and 'action="/t0ken/runs/rerun' not in page
     assert "retries-stay-at-three" in page
