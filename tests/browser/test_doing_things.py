@@ -31,8 +31,10 @@ return [...document.querySelectorAll(all)]
 )
 def test_tab_reaches_everything_and_shows_where_it_is(shop, path):
     shop.open(path)
-    if path in ("health", "today"):
+    if path == "health":
         shop.until("the doctor came", lambda: not shop.all("[data-load] .button"))
+    elif path == "today":
+        shop.until("the trouble came", lambda: shop.all("[data-load] strong"))
     wanted, reached, plain = set(shop.script(_REACHABLE)), [], []
     assert wanted
     for _ in range(3 * len(wanted) + 10):
