@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def batches(connection: sqlite3.Connection) -> None:
-    """Add orders to read a backlog in batches, the conversations of each, what is asked, and by which call."""
+    """Add orders to read a backlog in batches, what is read of each, what is asked, and by which call."""
     connection.execute("""
         CREATE TABLE batch_orders (
           id TEXT PRIMARY KEY, state TEXT NOT NULL CHECK (state IN ('open', 'canceling', 'canceled', 'done')),

@@ -22,7 +22,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from pipeline.ledger import calls
+from pipeline.ledger import calls, jobs
 from pipeline.ledger.connection import Ledger, Moment, seconds
 from pipeline.llm import budget
 from pipeline.llm.budget import Spent, Usage
@@ -50,7 +50,7 @@ class Order:
 
 @record
 class BatchReading:
-    """One conversation of an order; `run_id` is its run whose reply is there, `reason` why it is read alone."""
+    """One conversation of an order; `run_id` is its run that has a reply, `reason` why it is read alone."""
 
     order_id: str
     conversation: int
@@ -78,7 +78,7 @@ class Batch:
 
 @record
 class Item:
-    """One request. `outcome` is "" until its result was taken; `asked_json` is what the reply is judged by."""
+    """One request. `outcome` is "" until its result was taken; by `asked_json` the reply is judged."""
 
     custom_id: str
     batch_id: str
@@ -147,7 +147,7 @@ def place(
     most_dollars: float,
     now: Moment,
 ) -> None:
-    """Note an order to read conversations, each with the key of its file. Raises LedgerError beside another."""
+    """Note an order to read conversations, each with its file's key. Raises LedgerError beside another."""
     with ledger.transaction():
         ledger.execute(
             f"INSERT INTO batch_orders ({_ORDER}) VALUES (?, 'open', ?, ?, ?, NULL, '')",
@@ -184,7 +184,9 @@ def note_wait(ledger: Ledger, order_id: str, reason: str) -> None:
 def end_order(ledger: Ledger, order_id: str, state: OrderState, *, now: Moment) -> None:
     """Note that nothing more comes of an order; what of it was not read is left."""
     with ledger.transaction():
-        ledger.execute(f"UPDATE batch_readings SET state = 'left' WHERE order_id = ? AND {_OPEN}", (order_id,))
+        ledger.execute(
+            f"UPDATE batch_readings SET state = 'left' WHERE order_id = ? AND {_OPEN}", (order_id,)
+        )
         ledger.execute(
             "UPDATE batch_orders SET state = ?, waits = '', ended_at = ? WHERE id = ?",
             (state, seconds(now), order_id),
@@ -219,6 +221,13 @@ def holds(ledger: Ledger, key: str) -> bool:
 def held(ledger: Ledger) -> set[str]:
     """Return the keys of the files of which something is being read in batches."""
     return {row["key"] for row in ledger.rows(f"SELECT DISTINCT key FROM batch_readings WHERE {_OPEN}")}
+
+
+def leave_alone(ledger: Ledger, reading: BatchReading | Item, reason: str, *, now: Moment) -> None:
+    """Let a conversation be read the ordinary way, as `reason` says why."""
+    move(ledger, reading, "alone", reason=reason)
+    at = seconds(now)
+    jobs.enqueue(ledger, "extract_conversation", str(reading.conversation), now=at, run_after=at)
 
 
 # -- batches ------------------------------------------------------------------------------------------
@@ -309,11 +318,8 @@ def _enter(
     places = ", ".join("?" * len(names_of(Item)))
     values = [getattr(item, name) for name in names_of(Item)]
     ledger.execute(f"INSERT INTO batch_items ({_ITEM}) VALUES ({places})", values)
-    # An earlier answer stays with the reading: the question is what to make of it.
-    ledger.execute(
-        "UPDATE batch_readings SET state = 'asked' WHERE order_id = ? AND conversation = ?",
-        (order.id, one.conversation),
-    )
+    # A second reader's question is about the run there is, a first one's about a run to come.
+    move(ledger, item, "asked", run_id="" if one.asked_json else one.run_id)
     return item
 
 
@@ -347,9 +353,7 @@ def note_canceled(ledger: Ledger, batch_id: str) -> None:
 
 def note_taken(ledger: Ledger, batch_id: str, *, now: Moment) -> None:
     """Note that all that came of a batch has been taken."""
-    ledger.execute(
-        "UPDATE batches SET state = 'taken', taken_at = ? WHERE id = ?", (seconds(now), batch_id)
-    )
+    ledger.execute("UPDATE batches SET state = 'taken', taken_at = ? WHERE id = ?", (seconds(now), batch_id))
 
 
 def drop(ledger: Ledger, batch_id: str, *, now: Moment) -> None:
@@ -357,20 +361,24 @@ def drop(ledger: Ledger, batch_id: str, *, now: Moment) -> None:
     with ledger.transaction():
         for item in items(ledger, batch_id):
             settle(ledger, item, "failed", Usage(), 0.0, now=now, sent=False)
-            move(ledger, item, "answered" if item.run_id else "waiting", run_id=item.run_id)
+            ledger.execute(
+                "UPDATE batch_readings SET state = iif(run_id = '', 'waiting', 'answered')"
+                " WHERE order_id = ? AND conversation = ?",
+                (item.order_id, item.conversation),
+            )
         ledger.execute(
             "UPDATE batches SET state = 'dropped', taken_at = ? WHERE id = ?", (seconds(now), batch_id)
         )
 
 
 def lose(ledger: Ledger, batch_id: str, reason: str, *, now: Moment) -> None:
-    """Note that the results of a batch can't be had: each may have been charged, and is read the ordinary way."""
+    """Note that the results of a batch can't be had: each counts as charged, and is read alone."""
     with ledger.transaction():
         for item in items(ledger, batch_id):
             call = ledger.row("SELECT * FROM model_calls WHERE id = ?", (item.call_id,))
             usage = Usage(call["input_tokens"], call["output_tokens"], estimated=True) if call else Usage()
             settle(ledger, item, "lost", usage, call["dollars"] if call else 0.0, now=now)
-            move(ledger, item, "alone", run_id=item.run_id, reason=reason)
+            leave_alone(ledger, item, reason, now=now)
         ledger.execute(
             "UPDATE batches SET state = 'lost', taken_at = ? WHERE id = ?", (seconds(now), batch_id)
         )

@@ -170,7 +170,8 @@ def paused(ledger: Ledger, *, now: Moment) -> str | None:
 def spent(ledger: Ledger, *, now: Moment, run_id: str = "") -> Spent:
     """Return what was spent in this run, the last hour and the last day, calls still running included.
 
-    What is in a batch that is under way counts however long ago that was. What was entered by a clock that was ahead counts as entered now, until `LedgerMeter.begin` makes it so.
+    What is in a batch that is under way counts however long ago that was. What was entered by a clock that
+    was ahead counts as entered now, until `LedgerMeter.begin` makes it so.
     """
     at = seconds(now)
     row = ledger.row(
