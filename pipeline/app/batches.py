@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from pipeline.app.application import App
 from pipeline.app.estimates import estimate
@@ -115,26 +114,6 @@ def is_open(app: App) -> bool:
     """Whether something is being read in batches."""
     with app.ledger(to_look=True) as ledger:
         return batches.open_order(ledger) is not None
-
-
-def state(ledger: Ledger) -> dict[str, Any] | None:
-    """Return for `status` how far the open order is, None without one."""
-    found = batches.open_order(ledger)
-    if found is None:
-        return None
-    so_far = batches.progress(ledger, found)
-    return {
-        "state": found.state,
-        "read": so_far.read,
-        "conversations": so_far.total,
-        "batches": so_far.batches,
-        "requests": so_far.requests,
-        "since": so_far.since,
-        "reserved_dollars": round(so_far.reserved_dollars, 4),
-        "spent_dollars": round(so_far.spent_dollars, 4),
-        "most_dollars": found.most_dollars,
-        "waits": found.waits,
-    }
 
 
 def _look(app: App, ledger: Ledger, done: Pass | None) -> Look:

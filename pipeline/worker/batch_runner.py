@@ -86,6 +86,11 @@ class _Questions:
         return len(self.wanted) >= MOST_REQUESTS or self.chars >= MOST_CHARS
 
 
+def _short_id() -> str:
+    """Return a name that tells nothing: requests are named after it, and go to the provider."""
+    return new_id().replace("-", "")[:16]
+
+
 class BatchRunner:
     """Reads conversations in batches, one order at a time. Errors are the caller's."""
 
@@ -100,7 +105,7 @@ class BatchRunner:
         Raises ConfigError where the provider takes no batches.
         """
         self._provider()
-        order_id, now = new_id()[:12], self._context.now()
+        order_id, now = _short_id(), self._context.now()
         with self._ledger.transaction():
             batches.place(
                 self._ledger,
@@ -336,7 +341,7 @@ class BatchRunner:
         """Write a batch down, send it, and keep its id."""
         from pipeline.llm.batching import BatchRequest
 
-        batch_id, now = new_id()[:16], self._context.now()
+        batch_id, now = _short_id(), self._context.now()
         items, _ = batches.write(
             self._ledger,
             order,
