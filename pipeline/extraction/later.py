@@ -53,7 +53,7 @@ def next_question(phase: PhaseContext, strategy: ConversationStrategy) -> tuple[
         shown, rendering = reading.look(phase, strategy, span)
         asked = reading.request(phase, strategy, span, shown, rendering)
         blank = reading.answer_to(shown, rendering, ConversationExtraction(memories=[]))
-        return passed, Put(asked, {**pack_question(blank, span), "store": phase.store_key})
+        return passed, Put(asked, pack_question(blank, span))
     return passed, None
 
 
@@ -64,12 +64,13 @@ def commit_first(
     kept: dict[str, Any],
     reply: ConversationExtraction,
     *,
+    store: str,
     digest: str,
     model: str,
     provider: str,
     now: datetime,
 ) -> None:
-    """Keep a first reader's `reply` as the run `run_id` over the file `key`, which begins with that.
+    """Keep a first reader's `reply` as the run `run_id` over the file `key` for `store`, begun by that.
 
     Call it in one transaction with what settles the request.
     """
@@ -79,7 +80,7 @@ def commit_first(
         id=run_id,
         kind="extract",
         key=key,
-        store=kept["store"],
+        store=store,
         strategy=STRATEGY,
         from_row=span.from_row,
         through_row=span.through_row,

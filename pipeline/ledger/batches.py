@@ -101,6 +101,7 @@ class Wanted:
     key: str
     run_id: str
     purpose: str
+    model: str
     digest: str
     estimate: Usage
     asked_json: str
@@ -243,13 +244,12 @@ class Room:
         self._spent = calls.spent(ledger, now=now)
         self.refused = calls.paused(ledger, now=now) or ""
 
-    def take(self, estimate: Usage) -> bool:
+    def take(self, wanted: Wanted) -> bool:
         """Count a request in, if it fits; else `refused` says why, for good."""
-        cost = budget.dollars(self._order.model, estimate, batched=True)
+        estimate, model = wanted.estimate, wanted.model
+        cost = budget.dollars(model, estimate, batched=True)
         if not self.refused:
-            self.refused = (
-                budget.refusal(self._caps, self._spent, estimate, self._order.model, batched=True) or ""
-            )
+            self.refused = budget.refusal(self._caps, self._spent, estimate, model, batched=True) or ""
         if not self.refused and cost > self._left + 1e-9:
             self.refused = f"what was agreed to (${self._order.most_dollars:.2f}) is used up"
         if self.refused:
@@ -283,7 +283,7 @@ def write(
         room = Room(ledger, caps, order, now=at)
         taken = []
         for one in wanted:
-            if not room.take(one.estimate):
+            if not room.take(one):
                 break
             taken.append(one)
         if taken:
@@ -301,7 +301,7 @@ def write(
 def _enter(
     ledger: Ledger, order: Order, batch_id: str, number: int, one: Wanted, *, provider: str, at: float
 ) -> Item:
-    usage, model = one.estimate, order.model
+    usage, model = one.estimate, one.model
     call_id = ledger.execute(
         "INSERT INTO model_calls (run_id, purpose, provider, model, prompt_digest, outcome, input_tokens,"
         " output_tokens, cache_write_tokens, cache_read_tokens, estimated, dollars, started_at, batch)"

@@ -11,6 +11,7 @@ from pipeline.ledger.batches import Batch, Item, Order
 from pipeline.llm import budget, error_phrases
 from pipeline.llm.batching import BatchResult
 from pipeline.worker.context import WorkerContext
+from pipeline.worker.session_store import store_for
 
 LOG = logging.getLogger("reverie.worker")
 
@@ -87,6 +88,8 @@ class Results:
                     item.key,
                     kept,
                     value,
+                    # As it is now: the project may have moved since the question.
+                    store=str(self._context.store_override or store_for(self._ledger, item.key)),
                     digest=item.digest,
                     model=reply.model,
                     provider=reply.provider,

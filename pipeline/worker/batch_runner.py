@@ -247,7 +247,7 @@ class BatchRunner:
                 except (StoreError, OSError) as error:
                     waits = waits or self._held_up(reading, error)
                     continue
-                if found is None or order.state != "open" or not room.take(found[0].estimate):
+                if found is None or order.state != "open" or not room.take(found[0]):
                     continue
                 self._add(questions, *found)
                 if questions.is_full:
@@ -326,6 +326,7 @@ class BatchRunner:
             reading.key,
             run_id,
             request.purpose,
+            request.model,
             digest,
             estimate(request, schema),
             kept,

@@ -275,9 +275,12 @@ class Worker:
         return not isinstance(job, Job) or self._attempt(job, done)
 
     def read_batches(self) -> Pass:
-        """Look now at what is being read in batches, and bring up to date what is derived."""
-        done = Pass()
-        jobs.release_leases(self.context.ledger, now=self.context.now())
+        """Look now at what is being read in batches, also where that was given up; bring in what came."""
+        done, ledger, now = Pass(), self.context.ledger, self.context.now()
+        jobs.release_leases(ledger, now=now)
+        for job in jobs.list_jobs(ledger, state="parked"):
+            if job.kind == batch_runner.JOB:
+                jobs.unpark(ledger, job.id, now=now)
         self._look_at_batches(done, now_too=True)
         self.derived.rebuild()
         self.derived.index()
