@@ -82,7 +82,7 @@ def order(app: App, wanted: Offer) -> Look:
                 "another backlog is being read in batches",
                 fix="`reverie process --batch` tells how far it is.",
             )
-        worker.batches.place(wanted.items, wanted.most_dollars)
+        worker.batches.order(wanted.items, wanted.most_dollars)
         done = worker.read_batches()
         return _look(app, ledger, done)
 

@@ -62,7 +62,7 @@ def process(
     """
     if cancel and not batch:
         raise UsageError("--cancel is for --batch alone", fix="Add --batch.")
-    if limit is not None and not estimate:
+    if limit is not None and (batch or not estimate):
         raise UsageError("--limit is for --estimate alone", fix="Without it every conversation is read.")
     app = App(store=store, graph=graph, llm=llm)
     if batch:
@@ -83,6 +83,10 @@ def process(
         )
         _tell_elsewhere(app, backlog, everything=everything)
         return
+    _process(app, backlog, everything=everything, as_json=as_json)
+
+
+def _process(app: App, backlog: list[dict[str, Any]], *, everything: bool, as_json: bool) -> None:
     dollars = sum(row["dollars"] for row in backlog)
     calls = count(sum(row["calls"] for row in backlog), "call")
     output.talk(f"{count(len(backlog), 'conversation')}, about {calls} and ${dollars:.2f}")

@@ -19,17 +19,13 @@ that is settled counts from then on, since nobody can say when in between it was
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterable
+from typing import Any, Literal
 
-from pipeline.ledger import calls, jobs
+from pipeline.ledger import jobs
 from pipeline.ledger.connection import Ledger, Moment, seconds
-from pipeline.llm import budget
-from pipeline.llm.budget import Spent, Usage
+from pipeline.llm.budget import Usage
 from pipeline.record import names_of, record
-
-if TYPE_CHECKING:
-    from pipeline.config import SpendSettings
 
 OrderState = Literal["open", "canceling", "canceled", "done"]
 _OPEN = "state IN ('waiting', 'asked', 'answered')"
@@ -94,20 +90,6 @@ class Item:
 
 
 @record
-class Wanted:
-    """A request to be put into a batch, without its text."""
-
-    conversation: int
-    key: str
-    run_id: str
-    purpose: str
-    model: str
-    digest: str
-    estimate: Usage
-    asked_json: str
-
-
-@record
 class Progress:
     """How far an order is: its readings by state, and the requests and dollars under way and settled."""
 
@@ -132,14 +114,14 @@ class Progress:
 
 _ORDER = ", ".join(names_of(Order))
 _READING = ", ".join(names_of(BatchReading))
-_BATCH = ", ".join(names_of(Batch))
-_ITEM = ", ".join(names_of(Item))
+BATCH_COLUMNS = ", ".join(names_of(Batch))
+ITEM_COLUMNS = ", ".join(names_of(Item))
 
 
 # -- orders and their readings ------------------------------------------------------------------------
 
 
-def place(
+def note_order(
     ledger: Ledger,
     order_id: str,
     readings: Iterable[tuple[int, str]],
@@ -234,99 +216,11 @@ def leave_alone(ledger: Ledger, reading: BatchReading | Item, reason: str, *, no
 # -- batches ------------------------------------------------------------------------------------------
 
 
-class Room:
-    """What the caps and an order leave for more requests; `take` says of each whether it still fits."""
-
-    def __init__(self, ledger: Ledger, caps: SpendSettings, order: Order, *, now: Moment) -> None:
-        self._caps = caps
-        self._order = order
-        self._left = order.most_dollars - sum(_dollars(ledger, order.id))
-        self._spent = calls.spent(ledger, now=now)
-        self.refused = calls.paused(ledger, now=now) or ""
-
-    def take(self, wanted: Wanted) -> bool:
-        """Count a request in, if it fits; else `refused` says why, for good."""
-        estimate, model = wanted.estimate, wanted.model
-        cost = budget.dollars(model, estimate, batched=True)
-        if not self.refused:
-            self.refused = budget.refusal(self._caps, self._spent, estimate, model, batched=True) or ""
-        if not self.refused and cost > self._left + 1e-9:
-            self.refused = f"what was agreed to (${self._order.most_dollars:.2f}) is used up"
-        if self.refused:
-            return False
-        self._left -= cost
-        so_far = self._spent
-        self._spent = Spent(
-            0, so_far.hour_calls + 1, so_far.hour_tokens + estimate.total, so_far.day_dollars + cost
-        )
-        return True
-
-
-def write(
-    ledger: Ledger,
-    order: Order,
-    batch_id: str,
-    wanted: Sequence[Wanted],
-    *,
-    caps: SpendSettings,
-    provider: str,
-    login: str,
-    now: Moment,
-) -> tuple[list[Item], str]:
-    """Write down a batch that is about to be sent: those of `wanted`, from the first on, that caps leave room
-    for. Return their items, and why it is not all of them.
-
-    Their calls count from now on at what they may cost at most.
-    """
-    at = seconds(now)
-    with ledger.transaction():
-        room = Room(ledger, caps, order, now=at)
-        taken = []
-        for one in wanted:
-            if not room.take(one):
-                break
-            taken.append(one)
-        if taken:
-            ledger.execute(
-                f"INSERT INTO batches ({_BATCH}) VALUES (?, ?, 'written', '', ?, ?, ?, NULL, NULL, 0)",
-                (batch_id, order.id, login, len(taken), at),
-            )
-        items = [
-            _enter(ledger, order, batch_id, number, one, provider=provider, at=at)
-            for number, one in enumerate(taken, start=1)
-        ]
-    return items, room.refused
-
-
-def _enter(
-    ledger: Ledger, order: Order, batch_id: str, number: int, one: Wanted, *, provider: str, at: float
-) -> Item:
-    usage, model = one.estimate, one.model
-    call_id = ledger.execute(
-        "INSERT INTO model_calls (run_id, purpose, provider, model, prompt_digest, outcome, input_tokens,"
-        " output_tokens, cache_write_tokens, cache_read_tokens, estimated, dollars, started_at, batch)"
-        " VALUES (?, ?, ?, ?, ?, 'started', ?, ?, ?, ?, 1, ?, ?, ?)",
-        (one.run_id, one.purpose, provider, model, one.digest, usage.input_tokens, usage.output_tokens,
-         usage.cache_write_tokens, usage.cache_read_tokens, budget.dollars(model, usage, batched=True), at,
-         batch_id),
-    ).lastrowid  # fmt: skip
-    assert call_id is not None, "an INSERT always has a row id"
-    item = Item(
-        f"rv-{batch_id}-{number}", batch_id, order.id, one.conversation, one.key, one.run_id, one.purpose,
-        one.digest, call_id, "", one.asked_json,
-    )  # fmt: skip
-    places = ", ".join("?" * len(names_of(Item)))
-    values = [getattr(item, name) for name in names_of(Item)]
-    ledger.execute(f"INSERT INTO batch_items ({_ITEM}) VALUES ({places})", values)
-    # A second reader's question is about the run there is, a first one's about a run to come.
-    move(ledger, item, "asked", run_id="" if one.asked_json else one.run_id)
-    return item
-
-
 def list_batches(ledger: Ledger, order_id: str, *states: str) -> list[Batch]:
     """Return the batches of an order that are in one of `states`, oldest first."""
+    places = ", ".join("?" * len(states))
     rows = ledger.rows(
-        f"SELECT {_BATCH} FROM batches WHERE order_id = ? AND state IN ({', '.join('?' * len(states))})"
+        f"SELECT {BATCH_COLUMNS} FROM batches WHERE order_id = ? AND state IN ({places})"
         " ORDER BY written_at, id",
         (order_id, *states),
     )
@@ -390,7 +284,8 @@ def lose(ledger: Ledger, batch_id: str, reason: str, *, now: Moment) -> None:
 def items(ledger: Ledger, batch_id: str) -> list[Item]:
     """Return the items of a batch whose results were not taken."""
     rows = ledger.rows(
-        f"SELECT {_ITEM} FROM batch_items WHERE batch_id = ? AND outcome = '' ORDER BY call_id", (batch_id,)
+        f"SELECT {ITEM_COLUMNS} FROM batch_items WHERE batch_id = ? AND outcome = '' ORDER BY call_id",
+        (batch_id,),
     )
     return [Item(*row) for row in rows]
 
@@ -398,7 +293,7 @@ def items(ledger: Ledger, batch_id: str) -> list[Item]:
 def item(ledger: Ledger, batch_id: str, custom_id: str) -> Item | None:
     """Return an item of a batch, None where there is no such one or its result was taken."""
     row = ledger.row(
-        f"SELECT {_ITEM} FROM batch_items WHERE custom_id = ? AND batch_id = ? AND outcome = ''",
+        f"SELECT {ITEM_COLUMNS} FROM batch_items WHERE custom_id = ? AND batch_id = ? AND outcome = ''",
         (custom_id, batch_id),
     )
     return None if row is None else Item(*row)
@@ -414,7 +309,7 @@ def has_item(ledger: Ledger, batch_id: str, custom_id: str) -> bool:
 
 def settle(
     ledger: Ledger,
-    one: Item,
+    request: Item,
     outcome: str,
     usage: Usage,
     dollars: float,
@@ -428,20 +323,21 @@ def settle(
     """
     at = seconds(now)
     ledger.execute(
-        "UPDATE batch_items SET outcome = ?, asked_json = '' WHERE custom_id = ?", (outcome, one.custom_id)
+        "UPDATE batch_items SET outcome = ?, asked_json = '' WHERE custom_id = ?",
+        (outcome, request.custom_id),
     )
     ledger.execute(
         "UPDATE model_calls SET outcome = ?, input_tokens = ?, output_tokens = ?, cache_write_tokens = ?,"
         " cache_read_tokens = ?, estimated = ?, dollars = ?, started_at = max(started_at, ?), ended_at = ?,"
         " sent = ? WHERE id = ? AND ended_at IS NULL",
         (outcome, usage.input_tokens, usage.output_tokens, usage.cache_write_tokens, usage.cache_read_tokens,
-         int(usage.estimated), dollars, at, at, int(sent), one.call_id),
+         int(usage.estimated), dollars, at, at, int(sent), request.call_id),
     )  # fmt: skip
 
 
-def asked(one: Item) -> dict[str, Any]:
+def asked(request: Item) -> dict[str, Any]:
     """Return what the reply to an item is judged by, {} where it was deleted meanwhile."""
-    found = json.loads(one.asked_json or "{}")
+    found = json.loads(request.asked_json or "{}")
     return found if isinstance(found, dict) else {}
 
 
@@ -454,7 +350,7 @@ def progress(ledger: Ledger, order: Order) -> Progress:
         "SELECT state, count(*) AS number FROM batch_readings WHERE order_id = ? GROUP BY state", (order.id,)
     )
     flying = list_batches(ledger, order.id, "written", "sent")
-    reserved, spent = _dollars(ledger, order.id)
+    reserved, spent = dollars_of(ledger, order.id)
     return Progress(
         order,
         {row["state"]: row["number"] for row in states},
@@ -466,7 +362,7 @@ def progress(ledger: Ledger, order: Order) -> Progress:
     )
 
 
-def _dollars(ledger: Ledger, order_id: str) -> tuple[float, float]:
+def dollars_of(ledger: Ledger, order_id: str) -> tuple[float, float]:
     """Return what the calls of an order that are under way may cost, and what the others did."""
     row = ledger.row(
         "SELECT sum(iif(ended_at IS NULL, dollars, 0.0)), sum(iif(ended_at IS NULL, 0.0, dollars))"

@@ -8,6 +8,7 @@ from pipeline.ledger.connection import Ledger, Moment, seconds
 from pipeline.record import names_of, record
 
 QUARTER = 900
+_BATCHED = "batch <> '' AS batched"
 
 
 @record
@@ -38,8 +39,7 @@ class Spell:
 def spells(ledger: Ledger, *, since: Moment) -> Iterator[Spell]:
     """Yield what was spent from `since` on, in order of time; what was sent nowhere is left out."""
     for row in ledger.execute(
-        f"SELECT CAST(started_at / {QUARTER} AS INTEGER) * {QUARTER} AS at, purpose, model,"
-        " batch <> '' AS batched,"
+        f"SELECT CAST(started_at / {QUARTER} AS INTEGER) * {QUARTER} AS at, purpose, model, {_BATCHED},"
         " count(*) AS calls, sum(outcome NOT IN ('ok', 'started')) AS failed,"
         " sum(ended_at IS NULL) AS running,"
         " sum(estimated) AS estimated, sum(input_tokens) AS input_tokens,"

@@ -130,8 +130,8 @@ class AnthropicProvider:
             with self._asked(requests[0].request.model) as client:
                 made = client.messages.batches.create(
                     requests=[
-                        {"custom_id": one.custom_id, "params": _params(one.request, one.schema)}
-                        for one in requests
+                        {"custom_id": each.custom_id, "params": _params(each.request, each.schema)}
+                        for each in requests
                     ]
                 )
         except ModelError as error:

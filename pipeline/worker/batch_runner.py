@@ -34,11 +34,12 @@ from pipeline.core.errors import (
 from pipeline.core.ids import new_id
 from pipeline.domain.job import Job, JobKind
 from pipeline.extraction.outcome import Outcome
-from pipeline.ledger import batches, conversations, outages
-from pipeline.ledger.batches import Batch, BatchReading, Order, Room, Wanted
+from pipeline.ledger import batch_writing, batches, conversations, outages
+from pipeline.ledger.batch_writing import Room, Wanted
+from pipeline.ledger.batches import Batch, BatchReading, Order
 from pipeline.record import changing, field, record
 from pipeline.worker.context import WorkerContext, log_fields
-from pipeline.worker.extraction_runner import ExtractionRunner
+from pipeline.worker.extraction_runner import TO_READ, ExtractionRunner
 from pipeline.worker.retry import MINUTE, batch_wait
 
 if TYPE_CHECKING:
@@ -60,7 +61,6 @@ OTHER_LOGIN = (
     " `reverie process --batch --cancel`"
 )
 _IN_DOUBT = "it is not known yet whether the last batch was sent; nothing is sent twice"
-_TO_READ = ("ready", "queued", "processing")
 _LATER = 15 * MINUTE
 
 
@@ -99,7 +99,7 @@ class BatchRunner:
         self._ledger = context.ledger
         self._extraction = extraction
 
-    def place(self, items: Sequence[Conversation], most_dollars: float) -> None:
+    def order(self, items: Sequence[Conversation], most_dollars: float) -> None:
         """Order conversations to be read for `most_dollars` at most; the job for it is due now.
 
         Raises ConfigError where the provider takes no batches.
@@ -107,7 +107,7 @@ class BatchRunner:
         self._provider()
         order_id, now = _short_id(), self._context.now()
         with self._ledger.transaction():
-            batches.place(
+            batches.note_order(
                 self._ledger,
                 order_id,
                 [(item.id, item.source_file) for item in items],
@@ -271,7 +271,7 @@ class BatchRunner:
         """
         self._context.keep_alive(job)
         item = conversations.conversation(self._ledger, reading.conversation)
-        if item is None or item.status not in _TO_READ:
+        if item is None or item.status not in TO_READ:
             # Deleted meanwhile, or passed over by a person.
             batches.move(self._ledger, reading, "done")
             return None
@@ -289,8 +289,8 @@ class BatchRunner:
         from pipeline.llm.batching import Deferred, schema_for
 
         strategy = self._extraction.whole(item)
-        place = self._extraction.reading_in_batch(reading.key)
-        phase = replace(place.phase, client=self._context.asking())
+        folder = self._extraction.reading_in_batch(reading.key)
+        phase = replace(folder.phase, client=self._context.asking())
         done: list[Outcome] = []
         try:
             if reading.run_id and (outcome := later.go_on(phase, strategy, reading.run_id)):
@@ -304,7 +304,7 @@ class BatchRunner:
             outcomes += done
             for outcome in done:
                 if outcome.wrote:
-                    self._context.owe(place.store_path)
+                    self._context.owe(folder.store_path)
                 fields = log_fields(job, source=reading.key, run=outcome.run_id)
                 LOG.info("extraction: %s %s", outcome.word, outcome.reason, extra=fields)
         if put is None:
@@ -343,7 +343,7 @@ class BatchRunner:
         from pipeline.llm.batching import BatchRequest
 
         batch_id, now = _short_id(), self._context.now()
-        items, _ = batches.write(
+        items, _ = batch_writing.write(
             self._ledger,
             order,
             batch_id,

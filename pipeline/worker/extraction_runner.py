@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from pipeline.store import Store
 
 LOG = logging.getLogger("reverie.worker")
-_TO_READ = ("ready", "queued", "processing")
+TO_READ = ("ready", "queued", "processing")
 KINDS: tuple[JobKind, ...] = ("extract_turn", "extract_conversation")
 
 
@@ -246,7 +246,7 @@ class ExtractionRunner:
         self, reading: Reading, strategy: ConversationStrategy, job: Job | None
     ) -> list[Outcome]:
         item, is_read = strategy.conversation, False
-        if item.status in _TO_READ:
+        if item.status in TO_READ:
             self._take_up(item)
         try:
             outcomes = self._spans(reading, strategy, job)
@@ -255,7 +255,7 @@ class ExtractionRunner:
             is_read = True  # by the worker that has the job now
             raise
         finally:
-            if not is_read and item.status in _TO_READ:
+            if not is_read and item.status in TO_READ:
                 with suppress(LedgerError):
                     self._move(item, "queued" if job else "ready")
         self.settle(item, strategy)
@@ -263,12 +263,12 @@ class ExtractionRunner:
 
     def _take_up(self, item: Conversation) -> None:
         """Bring a conversation that is to be read to ``processing``, by the states between."""
-        for status in ("queued", "processing")[_TO_READ.index(item.status) :]:
+        for status in ("queued", "processing")[TO_READ.index(item.status) :]:
             self._move(item, status)
 
     def settle(self, item: Conversation, strategy: ConversationStrategy) -> None:
         """Bring a conversation whose words were all read, as a whole or by turns, to its last state."""
-        if item.status not in _TO_READ:
+        if item.status not in TO_READ:
             return
         # Asked anew rather than taken from the outcomes: a crash may have come after the last of them.
         reason = strategy.skipped(self._ledger)
@@ -276,7 +276,7 @@ class ExtractionRunner:
             self._move(item, "skipped", reason)
             return
         current = conversations.conversation(self._ledger, item.id)
-        if current is not None and current.status in _TO_READ:
+        if current is not None and current.status in TO_READ:
             self._take_up(current)
         reason = conversation_states.why_review(self._ledger, item)
         self._move(item, "review" if reason else "archived", reason)
