@@ -69,7 +69,7 @@ def write(
     login: str,
     now: Moment,
 ) -> tuple[list[Item], str]:
-    """Write down a batch that is about to be sent: those of `requests`, from the first on, that caps leave room
+    """Write down a batch that is about to be sent: of `requests` as many from the first on as there is room
     for. Return their items, and why it is not all of them.
 
     Their calls count from now on at what they may cost at most.
@@ -78,10 +78,10 @@ def write(
     with ledger.transaction():
         room = Room(ledger, caps, order, now=at)
         taken = []
-        for one in wanted:
-            if not room.take(one):
+        for request in requests:
+            if not room.take(request):
                 break
-            taken.append(one)
+            taken.append(request)
         if taken:
             ledger.execute(
                 f"INSERT INTO batches ({BATCH_COLUMNS}) VALUES (?, ?, 'written', '', ?, ?, ?, NULL, NULL, 0)",
@@ -102,14 +102,14 @@ def _enter(
         "INSERT INTO model_calls (run_id, purpose, provider, model, prompt_digest, outcome, input_tokens,"
         " output_tokens, cache_write_tokens, cache_read_tokens, estimated, dollars, started_at, batch)"
         " VALUES (?, ?, ?, ?, ?, 'started', ?, ?, ?, ?, 1, ?, ?, ?)",
-        (wanted.run_id, wanted.purpose, provider, model, wanted.digest, usage.input_tokens, usage.output_tokens,
-         usage.cache_write_tokens, usage.cache_read_tokens, budget.dollars(model, usage, batched=True), at,
-         batch_id),
+        (wanted.run_id, wanted.purpose, provider, model, wanted.digest, usage.input_tokens,
+         usage.output_tokens, usage.cache_write_tokens, usage.cache_read_tokens,
+         budget.dollars(model, usage, batched=True), at, batch_id),
     ).lastrowid  # fmt: skip
     assert call_id is not None, "an INSERT always has a row id"
     item = Item(
-        f"rv-{batch_id}-{number}", batch_id, order.id, wanted.conversation, wanted.key, wanted.run_id, wanted.purpose,
-        wanted.digest, call_id, "", wanted.asked_json,
+        f"rv-{batch_id}-{number}", batch_id, order.id, wanted.conversation, wanted.key, wanted.run_id,
+        wanted.purpose, wanted.digest, call_id, "", wanted.asked_json,
     )  # fmt: skip
     places = ", ".join("?" * len(names_of(Item)))
     values = [getattr(item, name) for name in names_of(Item)]
