@@ -70,6 +70,14 @@ def offer(app: App, *, everything: bool, each: Callable[[int], object] = int) ->
     )
 
 
+def require_provider(app: App) -> None:
+    """Raise ConfigError where the provider takes no batches, UnauthorisedError where there is no key."""
+    from pipeline.llm import open_provider
+    from pipeline.llm.batching import takes_batches
+
+    takes_batches(open_provider(app.llm, app.settings.model, home=app.home))
+
+
 def order(app: App, wanted: Offer) -> Look:
     """Order what was offered, and send what the caps leave room for.
 
@@ -133,7 +141,7 @@ def _require_background(app: App) -> None:
             fix="Leave out --store, --graph and --llm; set model.provider and model.api_key_env instead.",
         )
     if app.settings.store.mode in ("off", "observe"):
-        raise UsageError(
+        raise InputError(
             f"the mode is {app.settings.store.mode}, so nothing is read in the background",
             fix="`reverie mode auto` lets Reverie read; or read it now, without --batch.",
         )

@@ -40,6 +40,7 @@ def process(
         output.talk("nothing is left for a batch")
         _show(batches.look(app), as_json=as_json)
         return
+    batches.require_provider(app)
     if not yes and not output.can_ask():
         raise InputError("nothing was ordered: here nobody can be asked", fix="Add --yes or --estimate.")
     if not yes and not output.ask(f"Read them in batches for ${wanted.most_dollars:.2f} at most?"):

@@ -60,6 +60,8 @@ OTHER_LOGIN = (
     "a batch was sent with another key or address: set that again, or give it up with"
     " `reverie process --batch --cancel`"
 )
+SECOND_IS_NEXT = "the second reader is to be asked"
+"""Why nothing comes of looking at an answered conversation while there is no room for its question."""
 _IN_DOUBT = "it is not known yet whether the last batch was sent; nothing is sent twice"
 _LATER = 15 * MINUTE
 
@@ -240,8 +242,8 @@ class BatchRunner:
         waits = ""
         for state in ("answered", "waiting") if order.state == "open" else ("answered",):
             for reading in batches.readings(self._ledger, order.id, state):
-                if state == "waiting" and room.refused:
-                    break
+                if room.refused and (state == "waiting" or reading.reason):
+                    continue
                 try:
                     found = self._step(reading, outcomes, job)
                 except (StoreError, OSError) as error:
@@ -299,6 +301,7 @@ class BatchRunner:
             done += passed
         except Deferred as deferred:
             # Only a run that is there asks this way: the second reader.
+            batches.move(self._ledger, reading, "answered", run_id=reading.run_id, reason=SECOND_IS_NEXT)
             return self._wanted(reading, reading.run_id, deferred.request, schema_for(deferred), "")
         finally:
             outcomes += done

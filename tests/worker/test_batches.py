@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import select
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -16,6 +20,7 @@ from pipeline.app.application import App
 from pipeline.ledger import calls
 from pipeline.llm import budget
 from tests.support.batch_api import ROOT, Batch, BatchApi, serving_batches
+from tests.support.hooks import LIMIT
 from tests.support.loopback import KEY_VARIABLE, fact, new_dialogue, person_lines, well
 from tests.support.model import is_second
 from tests.support.transcripts import Transcript
@@ -191,6 +196,32 @@ def test_the_worker_goes_on_with_it_and_goes_away_meanwhile(tmp_path: Path, api:
     assert shop.work(**at(12)) == 0
     assert len(shop.memories()) == 4 and first_asked(api) == [1, 1, 1, 1]
     assert json.loads(shop.reverie("status", "--json", **at(12)).stdout)["batch"] is None
+
+
+def test_between_two_looks_the_worker_holds_nothing_it_loaded(tmp_path: Path, api: BatchApi) -> None:
+    api.at_once = False
+    shop = backlog(tmp_path, api, FACTS[:1])
+    told(shop, "--yes")
+    with shop.ledger() as ledger:
+        ledger.execute("UPDATE jobs SET run_after = 0 WHERE kind = 'batch'")
+    (shop.home / "logs").mkdir(exist_ok=True)
+    log = shop.home / "logs" / "worker.log"
+    log.touch()
+    env = {**shop.env, "REVERIE_WORKER__LINGER_SECONDS": "6000"}
+    del env["REVERIE_NOW"]
+    process = subprocess.Popen([sys.executable, "-m", "pipeline.worker"], env=env, cwd=shop.home)
+    with subprocess.Popen(["tail", "-n", "+1", "-f", str(log)], stdout=subprocess.PIPE) as followed:
+        assert followed.stdout is not None
+        seen = b""
+        while seen.count(b": pass: ") < 2:
+            assert select.select([followed.stdout], [], [], LIMIT)[0], seen.decode()
+            seen += os.read(followed.stdout.fileno(), 4096)
+        with shop.ledger() as ledger:
+            ledger.execute("DELETE FROM jobs WHERE kind = 'batch'")
+        assert process.wait(LIMIT) == 0
+        followed.terminate()
+    assert sum("waits in a new process" in line for line in shop.log()) == 1
+    assert api.asked == [f"POST {ROOT}", f"GET {ROOT}/msgbatch_0001"]
 
 
 def test_what_is_in_a_batch_is_read_by_nobody_else(tmp_path: Path, api: BatchApi) -> None:
