@@ -62,7 +62,8 @@ class BatchApi(LoopbackApi):
     """Both APIs. `batches` are those that came, newest last; `charged` counts what was answered, by prompt.
 
     `at_once` ends each batch as it comes; else `end` does. With `refusal` (status and message) no batch is
-    taken, and `cut` results are sent of a batch before the connection ends. `now` is the server's clock.
+    taken, `cut` results are sent of a batch before the connection ends, and `lack` are left out of it. `now`
+    is the server's clock.
     """
 
     def __init__(self, answer: Answer, reader: Answer = borne_out) -> None:
@@ -75,6 +76,7 @@ class BatchApi(LoopbackApi):
         self.refusal: tuple[int, str] | None = None
         self.after_taking: Callable[[], None] = lambda: None
         self.cut = -1
+        self.lack = 0
         self.now = lambda: datetime(2026, 3, 9, 8, 0, tzinfo=UTC)
         self.asked: list[str] = []
 
@@ -131,7 +133,7 @@ class BatchApi(LoopbackApi):
         if rest[1:] == ["cancel"]:
             found.canceling = not found.ended
         if rest[1:] == ["results"]:
-            return 200, {"x-lines": "yes"}, found.results
+            return 200, {"x-lines": "yes"}, found.results[self.lack :]
         return 200, {}, found.value(self.url)
 
     def _made(self, body: Any) -> tuple[int, dict[str, str], Any]:

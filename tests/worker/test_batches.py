@@ -32,6 +32,7 @@ FACTS = (
     "Releases are cut from the branch called stable only.",
     "The build box has twelve cores and no swap.",
 )
+DUE = "UPDATE jobs SET run_after = 0 WHERE kind = 'batch'"
 WHEN = "2026-03-09T08:00:00+00:00"
 ROOMY = {
     "REVERIE_NOW": WHEN,
@@ -162,6 +163,36 @@ def test_batches_bring_what_single_calls_do_at_half_the_price(
     assert len(set(ids)) == 8 and all(re.fullmatch(r"rv-[0-9a-f]{16}-\d", name) for name in ids)
 
 
+def test_conversations_of_one_file_and_windows_of_one_conversation_are_read_once_each(tmp_path: Path) -> None:
+    found, asked = [], []
+    for way in ("single", "batch"):
+        with serving_batches(facts) as api:
+            shop = Workshop(
+                tmp_path / way, {**api.environment, **ROOMY, "REVERIE_EXTRACTION__WINDOW_CHARS": "300"}
+            )
+            session = shop.session(1, start="2026-01-01T09:00:00Z")
+            for pair in (FACTS[:2], FACTS[2:]):
+                for text in pair:
+                    talk(session, text)
+                session.gap(300)
+            shop.write(session)
+            assert shop.reverie("ingest", "--dir", str(shop.projects)).returncode == 0
+            if way == "batch":
+                told(shop, "--yes")
+                assert len(api.batches[0].requests) == 2, "both conversations at once"
+                assert finish(shop)["readings"] == {"done": 2} and not api.single
+            else:
+                assert shop.reverie("process", "--all").returncode == 0
+            found.append(plain(shop))
+            asked.append(
+                (sorted(said(prompt) for prompt in api.charged if not is_second(prompt)), first_asked(api))
+            )
+    assert found[0] == found[1] and len(found[0]) == 5
+    windows = [[text.partition("] ")[2] for text in "".join(texts).splitlines()] for texts, _ in asked]
+    assert sorted(windows[0]) == sorted(windows[1]) and asked[0][1] == asked[1][1] == [1, 1, 1, 1]
+    assert len(asked[0][0]) > 2
+
+
 def test_what_was_spent_tells_batches_from_single_calls(
     tmp_path: Path, api: BatchApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,7 +234,7 @@ def test_between_two_looks_the_worker_holds_nothing_it_loaded(tmp_path: Path, ap
     shop = backlog(tmp_path, api, FACTS[:1])
     told(shop, "--yes")
     with shop.ledger() as ledger:
-        ledger.execute("UPDATE jobs SET run_after = 0 WHERE kind = 'batch'")
+        ledger.execute(DUE)
     (shop.home / "logs").mkdir(exist_ok=True)
     log = shop.home / "logs" / "worker.log"
     log.touch()
@@ -213,15 +244,17 @@ def test_between_two_looks_the_worker_holds_nothing_it_loaded(tmp_path: Path, ap
     with subprocess.Popen(["tail", "-n", "+1", "-f", str(log)], stdout=subprocess.PIPE) as followed:
         assert followed.stdout is not None
         seen = b""
-        while seen.count(b": pass: ") < 2:
-            assert select.select([followed.stdout], [], [], LIMIT)[0], seen.decode()
-            seen += os.read(followed.stdout.fileno(), 4096)
-        with shop.ledger() as ledger:
-            ledger.execute("DELETE FROM jobs WHERE kind = 'batch'")
+        # Each look is followed by a pass of the process that took over, which has nothing to do.
+        for passes, statement in ((2, DUE), (4, "DELETE FROM jobs WHERE kind = 'batch'")):
+            while seen.count(b": pass: ") < passes:
+                assert select.select([followed.stdout], [], [], LIMIT)[0], seen.decode()
+                seen += os.read(followed.stdout.fileno(), 4096)
+            with shop.ledger() as ledger:
+                ledger.execute(statement)
         assert process.wait(LIMIT) == 0
         followed.terminate()
-    assert sum("waits in a new process" in line for line in shop.log()) == 1
-    assert api.asked == [f"POST {ROOT}", f"GET {ROOT}/msgbatch_0001"]
+    assert sum("waits in a new process" in line for line in shop.log()) == 2
+    assert api.asked == [f"POST {ROOT}", *[f"GET {ROOT}/msgbatch_0001"] * 2]
 
 
 def test_what_is_in_a_batch_is_read_by_nobody_else(tmp_path: Path, api: BatchApi) -> None:
@@ -302,13 +335,14 @@ def test_another_key_is_asked_nothing_of_what_it_can_not_know(tmp_path: Path, ap
     assert finish(shop, begin=5)["readings"] == {"done": 4} and first_asked(api) == [1, 1, 1, 1]
 
 
-def test_results_that_break_off_are_read_again(tmp_path: Path, api: BatchApi) -> None:
+@pytest.mark.parametrize("fault", ["cut", "lack"])
+def test_results_that_break_off_are_read_again(tmp_path: Path, api: BatchApi, fault: str) -> None:
     shop = backlog(tmp_path, api)
     told(shop, "--yes")
-    api.cut = 2
+    setattr(api, fault, 2)
     broken = told(shop, **at(3))
     assert broken["readings"]["answered"] in (1, 2) and len(api.batches) == 1
-    api.cut = -1
+    api.cut, api.lack = -1, 0
     assert finish(shop)["readings"] == {"done": 4}
     assert first_asked(api) == [1, 1, 1, 1] and seconds_asked(api) == 4 and len(shop.memories()) == 4
 
@@ -378,7 +412,8 @@ def test_cancel_asks_no_more_and_keeps_what_was_paid_for(tmp_path: Path, api: Ba
     canceled = told(shop, "--cancel", **at(4))
     assert (canceled["state"], api.batches[1].canceling) == ("canceling", True)
     api.end()
-    assert told(shop, **at(7))["state"] == "canceled" and not shop.memories()
+    ended = told(shop, **at(7))
+    assert (ended["state"], ended["readings"]) == ("canceled", {"left": 4}) and not shop.memories()
     assert shop.reverie("process", "--all", **at(8)).returncode == 0
     assert len(shop.memories()) == 4
     assert first_asked(api) == [1, 1, 1, 1] and seconds_asked(api) == 4 and len(api.single) == 4
