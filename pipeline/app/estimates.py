@@ -19,6 +19,18 @@ _PER_CHARACTER = (0.68, 0.42)
 """Tokens in and out for each character of the dialogue. All three are fitted to the recorded sessions."""
 _CALLS = 2
 """Calls of a window: one to extract, one to read again."""
+_MOST_OVERHEAD_CHARS = 40_000
+"""Rules, schema, memories by name and what waits: no request has more of these."""
+
+
+def most(settings: Settings, chars: int, windows: int) -> budget.Usage:
+    """Return the most that reading dialogue of `chars` characters in `windows` can use, both readers."""
+    limits = settings.extraction
+    beside = _MOST_OVERHEAD_CHARS + limits.context_chars + limits.known_chars
+    first = windows * budget.estimate_tokens("x" * beside) + budget.estimate_tokens("x" * chars)
+    out = _CALLS * windows * settings.model.max_output_tokens
+    # The second reader is shown no more than the first, and what that wrote.
+    return budget.Usage(2 * first + windows * settings.model.max_output_tokens, out, estimated=True)
 
 
 def estimate(
@@ -40,6 +52,7 @@ def estimate(
         for base, more, each in zip(_OVERHEAD, _LATER, _PER_CHARACTER, strict=True)
     )
     usage = budget.Usage(input_tokens=tokens_in, output_tokens=tokens_out, estimated=True)
+    bound = most(settings, chars, windows)
     short = offline or len(spoken) < settings.extraction.min_conversation_messages
     return {
         "conversation": item.id,
@@ -48,5 +61,6 @@ def estimate(
         "messages": len(spoken),
         "calls": 0 if short else _CALLS * windows,
         "tokens": 0 if short else usage.total,
+        "most": 0.0 if short else round(budget.dollars(settings.model.model, bound), 4),
         "dollars": 0.0 if short else round(budget.dollars(settings.model.model, usage), 4),
     }

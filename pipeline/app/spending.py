@@ -104,7 +104,8 @@ def spent(app: App, days: int = 30) -> Spending:
             day = zone.day(datetime.fromtimestamp(spell.at, UTC))
             # A clock that was ahead may have left a call of tomorrow.
             by_day.get(day, by_day[names[-1]]).add(spell)
-            by_purpose.setdefault(spell.purpose, Taken(spell.purpose)).add(spell)
+            purpose = f"{spell.purpose} (batch)" if spell.batched else spell.purpose
+            by_purpose.setdefault(purpose, Taken(purpose)).add(spell)
             by_model.setdefault(spell.model, Taken(spell.model)).add(spell)
             total.add(spell)
         so_far, paused = calls.spent(ledger, now=now), calls.paused(ledger, now=now)

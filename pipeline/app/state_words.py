@@ -25,6 +25,16 @@ def queue_words(value: Mapping[str, Any], now: datetime) -> str:
     return ", ".join(part for part in parts if part) or "empty"
 
 
+def batch_words(batch: Mapping[str, Any]) -> str:
+    """Return how far a backlog is that is being read in batches, and what it waits for."""
+    parts = [f"{batch['read']:,} of {count(batch['conversations'], 'conversation')} read"]
+    if batch["batches"]:
+        parts.append(f"{count(batch['requests'], 'request')} under way")
+    parts.append(f"${batch['spent_dollars']:.2f} of ${batch['most_dollars']:.2f} spent")
+    parts += ["being canceled"] if batch["state"] == "canceling" else []
+    return ", ".join(parts) + (f"; waits: {batch['waits']}" if batch["waits"] else "")
+
+
 def hook_words(value: Mapping[str, Any], now: datetime) -> str:
     """Return which hook fired last, and when."""
     event = value["last_event"]

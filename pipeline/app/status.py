@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.app import folders
+from pipeline.app.batch_state import batch_state
 from pipeline.app.looked_over import files_of_others
 from pipeline.core import locks, paths
 from pipeline.core.errors import StoreError
@@ -93,6 +94,7 @@ def overview(
         "obstacles": obstacles(queued, down),
         "runs": _run_rows(_last_runs(ledger)),
         "conversations": _conversations(ledger),
+        "batch": batch_state(ledger),
         "spend": _spend(ledger, settings, now),
         "inbox": inbox.count_here(ledger, home, store),
         "dream": _dream(ledger, settings, store),
@@ -139,6 +141,7 @@ def mends(state: str) -> str:
 
 _JOBS = {
     "extract_turn": "turn",
+    "batch": "batch order",
     "extract_conversation": "conversation",
     "reindex": "index update",
     "dream": "dream",

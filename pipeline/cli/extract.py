@@ -12,7 +12,7 @@ from pipeline.app.application import App
 from pipeline.app.state_words import to_come as in_words
 from pipeline.cli import listings, output
 from pipeline.cli.listings import AllOption, LimitOption
-from pipeline.cli.options import GraphOption, JsonOption, LlmOption, StoreOption
+from pipeline.cli.options import GraphOption, JsonOption, LlmOption, StoreOption, YesOption
 from pipeline.cli.progress import progress
 from pipeline.cli.tables import table
 from pipeline.core.errors import UsageError
@@ -45,15 +45,33 @@ def process(
     everything: Annotated[bool, typer.Option("--all", help="Every project, not only the one here.")] = False,
     estimate: Annotated[bool, typer.Option("--estimate", help="Only say what it would cost.")] = False,
     limit: LimitOption = None,
+    batch: Annotated[
+        bool,
+        typer.Option("--batch", help="At half the price, in the background; again: how far that is."),
+    ] = False,
+    cancel: Annotated[bool, typer.Option("--cancel", help="With --batch: ask no more of it.")] = False,
+    yes: YesOption = False,
     graph: GraphOption = None,
     store: StoreOption = None,
     llm: LlmOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Extract from finished conversations left for later."""
-    if limit is not None and not estimate:
+    """Extract from finished conversations left for later.
+
+    With --batch they are asked in batches at half the price, which takes up to a day; say --yes, or be asked.
+    """
+    if cancel and not batch:
+        raise UsageError("--cancel is for --batch alone", fix="Add --batch.")
+    if limit is not None and (batch or not estimate):
         raise UsageError("--limit is for --estimate alone", fix="Without it every conversation is read.")
     app = App(store=store, graph=graph, llm=llm)
+    if batch:
+        from pipeline.cli import batch as batches
+
+        batches.process(
+            app, everything=everything, only_estimate=estimate, cancel=cancel, yes=yes, as_json=as_json
+        )
+        return
     with progress("estimating") as now:
         backlog = app.backlog(everything=everything, each=lambda done: now(f"estimating: {done:,}"))
     if estimate:
@@ -65,6 +83,10 @@ def process(
         )
         _tell_elsewhere(app, backlog, everything=everything)
         return
+    _process(app, backlog, everything=everything, as_json=as_json)
+
+
+def _process(app: App, backlog: list[dict[str, Any]], *, everything: bool, as_json: bool) -> None:
     dollars = sum(row["dollars"] for row in backlog)
     calls = count(sum(row["calls"] for row in backlog), "call")
     output.talk(f"{count(len(backlog), 'conversation')}, about {calls} and ${dollars:.2f}")

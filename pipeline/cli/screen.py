@@ -8,6 +8,7 @@ from typing import Any
 
 from pipeline.app.application import App
 from pipeline.app.state_words import (
+    batch_words,
     dream_words,
     hook_words,
     kept_words,
@@ -90,6 +91,7 @@ def _work(value: dict[str, Any], now: datetime, columns: int) -> list[str]:
     inbox = f"{value['inbox']} for you: `reverie inbox`" if value["inbox"] else "nothing for you"
     found = {
         "queue": queue_words(value, now),
+        **({"batch": batch_words(value["batch"])} if value["batch"] else {}),
         "inbox": inbox,
         **({"adopt": to_adopt(value["to_adopt"])} if value["to_adopt"] else {}),
         "last hook": hook_words(value, now),

@@ -26,6 +26,7 @@
     │   └── UnknownMemoryError no memory has that name
     ├── SpendError             a cap would be passed; the work waits
     │   └── PausedError        the provider is down and is asked again later
+    ├── InBatchError           it is being read in a batch; the work waits
     └── ModelError             a model call did not give a usable value
         ├── RefusedError       the model declined
         ├── TruncatedError     the reply hit max_tokens and is never taken as whole
@@ -207,6 +208,10 @@ class UnknownMemoryError(StoreError):
 
 class SpendError(ReverieError):
     """A spending cap would be passed."""
+
+
+class InBatchError(ReverieError):
+    """What is asked for is being read in a batch, and is nobody else's until that has ended."""
 
 
 class PausedError(SpendError):

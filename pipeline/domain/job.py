@@ -6,14 +6,14 @@ from typing import Literal
 
 from pipeline.record import record
 
-JobKind = Literal["extract_turn", "extract_conversation", "reindex", "dream"]
+JobKind = Literal["extract_turn", "extract_conversation", "reindex", "dream", "batch"]
 JobState = Literal["waiting", "leased", "done", "parked"]
 
 
 @record
 class Job:
-    """One job row. `key` is what it is about: a source file's key, a conversation's id as text, or
-    the path of a store.
+    """One job row. `key` is what it is about: a source file's key, a conversation's id as text, the
+    path of a store, or the id of an order to read in batches.
 
     Times are epoch seconds. `token` is random per claim: every change to a leased job must give it.
     """

@@ -92,35 +92,71 @@ def pack(answer: Answer, span: Span) -> dict[str, Any]:
     }
 
 
+def pack_question(answer: Answer, span: Span) -> dict[str, Any]:
+    """Return what a reply yet to come is judged by, as JSON holds it; `answer` has an empty one."""
+    return {
+        "lines": {number: asdict(line) for number, line in answer.rendering.lines.items()},
+        "first_new": answer.rendering.first_new,
+        "shown": {name: kept_memory(memory) for name, memory in answer.shown.items()},
+        "provisional": sorted(answer.provisional),
+        "conversation": span.conversation,
+        "last": span.last,
+        "ended_at": span.ended_at,
+        "context_room": span.context_room,
+        "spoken": span.spoken,
+        "from_row": span.from_row,
+        "through_row": span.through_row,
+    }
+
+
+def answered(kept: Mapping[str, Any], reply: Extraction, key: str) -> tuple[Answer, Span]:
+    """Return `reply` to the question that `pack_question` kept, and its span of the file `key`."""
+    answer = Answer(
+        without_secrets(reply),
+        Rendering("", "", _lines(kept), kept["first_new"]),
+        {name: memory_of(values) for name, values in kept["shown"].items()},
+        frozenset(kept["provisional"]),
+    )
+    return answer, _span(kept, key, kept["from_row"], kept["through_row"])
+
+
 def unpack(run: runs.Run, schema: type[Extraction], words: str) -> tuple[Answer, Span]:
     """Return what `pack` kept in `run`; the span has its bounds but none of its dialogue.
 
     `words` is all that was said in the span.
     """
     packed = json.loads(run.reply_json or "{}")
-    lines = {
-        int(number): Utterance(**{key: _frozen(value) for key, value in values.items()})
-        for number, values in packed["lines"].items()
-    }
-    span = Span(
-        key=run.key,
-        new=(),
-        context=(),
-        from_row=run.from_row,
-        through_row=run.through_row,
-        conversation=packed["conversation"],
-        last=packed["last"],
-        ended_at=packed["ended_at"],
-        lines_counted=packed.get("spoken", 0),
-    )
+    span = _span(packed, run.key, run.from_row, run.through_row)
     answer = Answer(
         schema.model_validate(packed["reply"]),
-        Rendering("", "", lines, packed["first_new"], words),
+        Rendering("", "", _lines(packed), packed["first_new"], words),
         {name: memory_of(values) for name, values in packed.get("shown", {}).items()},
         frozenset(packed["provisional"]),
         packed.get("by_rules", run.provider == "offline"),
     )
     return answer, span
+
+
+def _lines(packed: Mapping[str, Any]) -> dict[int, Utterance]:
+    return {
+        int(number): Utterance(**{key: _frozen(value) for key, value in values.items()})
+        for number, values in packed["lines"].items()
+    }
+
+
+def _span(packed: Mapping[str, Any], key: str, from_row: int, through_row: int) -> Span:
+    return Span(
+        key=key,
+        new=(),
+        context=(),
+        from_row=from_row,
+        through_row=through_row,
+        conversation=packed["conversation"],
+        last=packed["last"],
+        ended_at=packed["ended_at"],
+        context_room=packed.get("context_room"),
+        lines_counted=packed.get("spoken", 0),
+    )
 
 
 def _frozen(value: Any) -> Any:

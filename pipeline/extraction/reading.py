@@ -12,9 +12,9 @@ from pipeline.core.home import Home
 from pipeline.extraction import offline
 from pipeline.extraction.checkpoint import Answer, Checkpoint, pack, unpack, without_secrets
 from pipeline.extraction.episode import Entry, entry
-from pipeline.extraction.known_memories import NONE, gather, of_user_scope, steadily
+from pipeline.extraction.known_memories import NONE, Shown, gather, of_user_scope, steadily
 from pipeline.extraction.outcome import Outcome
-from pipeline.extraction.render import render, words_of
+from pipeline.extraction.render import Rendering, render, words_of
 from pipeline.extraction.schema import Extraction
 from pipeline.extraction.screen import Screen, Verdict
 from pipeline.extraction.second_reader import SecondReader
@@ -53,46 +53,60 @@ def resumed(phase: PhaseContext, strategy: Strategy, run: runs.Run) -> Read:
     return bring_in(phase, span, answer, checkpoint)
 
 
-def ask(phase: PhaseContext, strategy: Strategy, span: Span, run_id: str) -> tuple[Answer, Checkpoint]:
-    """Ask what is to be kept of `span`; the reply is committed before anything else."""
+def look(phase: PhaseContext, strategy: Strategy, span: Span) -> tuple[Shown, Rendering]:
+    """Return what a question about `span` shows: memories that exist, and the dialogue."""
     shown = gather(phase, span, _waiting(phase), provisional=strategy.id == "conversation")
-    rendering = render(span.context, span.new, room=span.room, context_room=span.context_room)
-    if phase.client is None:
-        reply: Extraction = offline.extract(rendering, [known.memory for known in shown.full])
-        meta = {"prompt_digest": "", "model": "", "provider": "offline"}
-        dollars = 0.0
-    else:
-        now = phase.clock.now()
-        prompt = load(strategy.prompt).render(
-            today=f"{zone.day(now)} ({zone.zone_name(now)}, as are all times here{_elsewhere(span)})",
-            full=shown.text,
-            existing=shown.listing,
-            waiting=shown.waiting,
-            context=rendering.context or NONE,
-            new=rendering.new,
-        )
-        answered = phase.client.complete(
-            Request(
-                purpose=strategy.prompt,
-                model=phase.settings.model.model,
-                system=load("extract.system").render(),
-                messages=(Message("user", prompt),),
-                max_tokens=phase.settings.model.max_output_tokens,
-            ),
-            strategy.schema,
-        )
-        faults.reach("extract.after_call")
-        reply = answered.value
-        meta = {"prompt_digest": answered.digest, "model": answered.model, "provider": answered.provider}
-        dollars = answered.dollars
-    answer = Answer(
+    return shown, render(span.context, span.new, room=span.room, context_room=span.context_room)
+
+
+def request(
+    phase: PhaseContext, strategy: Strategy, span: Span, shown: Shown, rendering: Rendering
+) -> Request:
+    """Return the question about `span`, the same whether it is asked alone or in a batch."""
+    now = phase.clock.now()
+    prompt = load(strategy.prompt).render(
+        today=f"{zone.day(now)} ({zone.zone_name(now)}, as are all times here{_elsewhere(span)})",
+        full=shown.text,
+        existing=shown.listing,
+        waiting=shown.waiting,
+        context=rendering.context or NONE,
+        new=rendering.new,
+    )
+    return Request(
+        purpose=strategy.prompt,
+        model=phase.settings.model.model,
+        system=load("extract.system").render(),
+        messages=(Message("user", prompt),),
+        max_tokens=phase.settings.model.max_output_tokens,
+    )
+
+
+def answer_to(shown: Shown, rendering: Rendering, reply: Extraction, *, by_rules: bool = False) -> Answer:
+    """Return `reply` with what it was shown."""
+    return Answer(
         without_secrets(reply),
         rendering,
         # Of two with one name the store's own is meant.
         {known.memory.name: known.memory for known in reversed(shown.full)},
         frozenset(known.memory.name for known in shown.full if known.provisional),
-        by_rules=phase.client is None,
+        by_rules=by_rules,
     )
+
+
+def ask(phase: PhaseContext, strategy: Strategy, span: Span, run_id: str) -> tuple[Answer, Checkpoint]:
+    """Ask what is to be kept of `span`; the reply is committed before anything else."""
+    shown, rendering = look(phase, strategy, span)
+    if phase.client is None:
+        reply: Extraction = offline.extract(rendering, [known.memory for known in shown.full])
+        meta = {"prompt_digest": "", "model": "", "provider": "offline"}
+        dollars = 0.0
+    else:
+        answered = phase.client.complete(request(phase, strategy, span, shown, rendering), strategy.schema)
+        faults.reach("extract.after_call")
+        reply = answered.value
+        meta = {"prompt_digest": answered.digest, "model": answered.model, "provider": answered.provider}
+        dollars = answered.dollars
+    answer = answer_to(shown, rendering, reply, by_rules=phase.client is None)
     packed = pack(answer, span)
     with phase.ledger.transaction():
         text = json.dumps(packed, ensure_ascii=False)

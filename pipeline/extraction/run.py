@@ -47,7 +47,7 @@ def extract(phase: PhaseContext, strategy: Strategy, *, window: int = 0) -> Outc
     if interrupted is not None:
         from pipeline.extraction import reading  # What was said is mostly not worth all that.
 
-        return _finished(phase, strategy, reading.resumed(phase, strategy, interrupted))
+        return finished(phase, strategy, reading.resumed(phase, strategy, interrupted))
     window = window or phase.settings.extraction.window_chars
     while True:
         span = strategy.next_span(phase.ledger, phase.store_key, max_chars=window, now=phase.clock.now())
@@ -92,10 +92,11 @@ def _fresh(phase: PhaseContext, strategy: Strategy, span: Span) -> Outcome:
         books.end(Outcome(run_id, f"failed:{word}", str(error)))
         raise
     faults.reach("extract.after_reply_commit")
-    return _finished(phase, strategy, reading.bring_in(phase, span, answer, checkpoint))
+    return finished(phase, strategy, reading.bring_in(phase, span, answer, checkpoint))
 
 
-def _finished(phase: PhaseContext, strategy: Strategy, read: Read) -> Outcome:
+def finished(phase: PhaseContext, strategy: Strategy, read: Read) -> Outcome:
+    """Note how a run ended whose span was read, and return that."""
     return books_of(phase).finish(strategy, read.span, read.outcome, read.proposals)
 
 

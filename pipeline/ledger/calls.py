@@ -30,7 +30,10 @@ _HOUR = 3600.0
 
 @record
 class Call:
-    """One model call, times in epoch seconds. While `outcome` is ``started``, its tokens are estimates."""
+    """One model call, times in epoch seconds. While `outcome` is ``started``, its tokens are estimates.
+
+    `batch` is the id of ours for the batch that it was asked in, "" for one that was asked alone.
+    """
 
     id: int
     run_id: str
@@ -48,6 +51,7 @@ class Call:
     started_at: float
     ended_at: float | None
     sent: bool = True
+    batch: str = ""
 
 
 _COLUMNS = ", ".join(names_of(Call))
@@ -102,7 +106,7 @@ class LedgerMeter:
             cost = budget.dollars(model, estimate)
             call_id = self._ledger.execute(
                 f"INSERT INTO model_calls ({_COLUMNS})"
-                " VALUES (NULL, ?, ?, ?, ?, ?, 'started', ?, ?, ?, ?, 1, ?, ?, NULL, 1)",
+                " VALUES (NULL, ?, ?, ?, ?, ?, 'started', ?, ?, ?, ?, 1, ?, ?, NULL, 1, '')",
                 (self._run_id, purpose, provider, model, prompt_digest, *_tokens(estimate), cost, now),
             ).lastrowid
         self._begun += 1
@@ -166,7 +170,8 @@ def paused(ledger: Ledger, *, now: Moment) -> str | None:
 def spent(ledger: Ledger, *, now: Moment, run_id: str = "") -> Spent:
     """Return what was spent in this run, the last hour and the last day, calls still running included.
 
-    What was entered by a clock that was ahead counts as entered now, until `LedgerMeter.begin` makes it so.
+    What is in a batch that is under way counts however long ago that was. What was entered by a clock that
+    was ahead counts as entered now, until `LedgerMeter.begin` makes it so.
     """
     at = seconds(now)
     row = ledger.row(
@@ -175,11 +180,20 @@ def spent(ledger: Ledger, *, now: Moment, run_id: str = "") -> Spent:
         " FROM model_calls WHERE started_at > ? AND sent",
         (at - _HOUR, at - _HOUR, at - DAY),
     )
-    calls, tokens, dollars = row if row is not None else (0, 0, 0.0)
+    calls, tokens, dollars = (value or 0 for value in row) if row is not None else (0, 0, 0.0)
+    flying = ledger.row(
+        "SELECT count(*), sum(input_tokens + output_tokens + cache_write_tokens + cache_read_tokens),"
+        " sum(iif(started_at > ?, 0.0, dollars)) FROM model_calls INDEXED BY calls_batch"
+        " WHERE batch IN (SELECT id FROM batches WHERE state IN ('written', 'sent'))"
+        " AND ended_at IS NULL AND batch <> '' AND started_at <= ?",
+        (at - DAY, at - _HOUR),
+    )
+    if flying is not None and flying[0]:
+        calls, tokens, dollars = calls + flying[0], tokens + flying[1], dollars + flying[2]
     run_calls = (
         ledger.value("SELECT count(*) FROM model_calls WHERE run_id = ? AND sent", (run_id,)) if run_id else 0
     )
-    return Spent(run_calls, calls or 0, tokens or 0, dollars or 0.0)
+    return Spent(run_calls, calls, tokens, dollars)
 
 
 def _settle(ledger: Ledger, now: float) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 MAX_CRASHES = 5
-ASKING = frozenset({"extract_turn", "extract_conversation", "dream"})
+ASKING = frozenset({"extract_turn", "extract_conversation", "dream", "batch"})
 """Kinds of jobs that ask a model."""
 _ERROR_CHARS = 2_000
 _FREE = "token = NULL, owner = NULL, lease_until = NULL"

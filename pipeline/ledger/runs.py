@@ -219,6 +219,7 @@ def drop_replies(ledger: Ledger, key: str, *, pending: bool) -> None:
     With `pending`, runs that a crash left unapplied end as ``failed:deleted``, and so as never read.
     """
     ledger.execute("UPDATE runs SET reply_json = '{}' WHERE key = ? AND outcome IS NOT NULL", (key,))
+    ledger.execute("UPDATE batch_items SET asked_json = '' WHERE key = ? AND asked_json <> ''", (key,))
     if pending:
         ledger.execute(
             "UPDATE runs SET reply_json = '{}', outcome = 'failed:deleted' WHERE key = ? AND outcome IS NULL",

@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from pipeline.ledger.batch_schema import batches
+
 if TYPE_CHECKING:
     import sqlite3
 
@@ -433,5 +435,6 @@ STEPS: tuple[Step, ...] = (
     recognised_secrets,
     file_writes,
     stamps,
+    batches,
 )
 LATEST = len(STEPS)

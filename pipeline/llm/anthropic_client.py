@@ -6,11 +6,13 @@ reason, for `Client` to judge; only what prevented a reply is raised here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pipeline.core.clock import parse_time
 from pipeline.core.errors import (
+    ODD_DATA,
     ModelError,
     OverloadedError,
     QuotaError,
@@ -19,6 +21,7 @@ from pipeline.core.errors import (
     UnauthorisedError,
     UnavailableError,
 )
+from pipeline.core.ids import digest
 from pipeline.llm import error_phrases, logins, model_names, retry
 from pipeline.llm.budget import Usage
 from pipeline.llm.live_guard import forbid_live
@@ -28,6 +31,10 @@ if TYPE_CHECKING:
     import anthropic
     from anthropic.types import Message as ApiMessage
     from anthropic.types import MessageParam, TextBlockParam
+    from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
+    from anthropic.types.messages import MessageBatch, MessageBatchIndividualResponse
+
+    from pipeline.llm.batching import BatchRequest, BatchResult, BatchState
 
 _LIMITS = ("tokens", "input-tokens", "output-tokens", "requests")
 
@@ -65,15 +72,22 @@ class AnthropicProvider:
     def _answered(self, request: Request, schema: dict[str, Any]) -> RawReply:
         import anthropic
 
-        try:
-            answer = self._open().messages.with_raw_response.create(
-                model=model_names.for_api(request.model),
-                max_tokens=request.max_tokens,
-                system=_system(request.system),
-                messages=_messages(request),
-                output_config={"format": {"type": "json_schema", "schema": schema}},
-            )
+        with self._translated(request.model):
+            answer = self._open().messages.with_raw_response.create(**_params(request, schema))
             message: object = answer.parse()
+        if not isinstance(message, anthropic.types.Message) or not isinstance(message.content, list):
+            if isinstance(message, str) and error_phrases.is_web_page(message):
+                raise self._a_page(answer.status_code)
+            raise self._not_the_api("it answered with something other than a message")
+        return _reply(message, request.model, answer.headers)
+
+    @contextmanager
+    def _translated(self, model: str) -> Iterator[None]:
+        """Raise what the SDK raises inside as an error of ours."""
+        import anthropic
+
+        try:
+            yield
         except anthropic.APITimeoutError as error:
             raise TimedOutError(
                 f"No answer in {self._timeout:g} s.", fix="Raise model.timeout_seconds."
@@ -83,14 +97,123 @@ class AnthropicProvider:
                 f"{self._base_url} can't be reached: {error}", fix="Check the network and model.base_url."
             ) from error
         except anthropic.APIStatusError as error:
-            raise self._status_error(error, request.model) from error
+            raise self._status_error(error, model) from error
         except anthropic.AnthropicError as error:
             raise self._not_the_api(str(error)) from error
-        if not isinstance(message, anthropic.types.Message) or not isinstance(message.content, list):
-            if isinstance(message, str) and error_phrases.is_web_page(message):
-                raise self._a_page(answer.status_code)
-            raise self._not_the_api("it answered with something other than a message")
-        return _reply(message, request, answer.headers)
+
+    # -- batches ----------------------------------------------------------------------------------
+
+    @property
+    def login(self) -> str:
+        """Return what tells this key and address from others; no secret is in it."""
+        return digest(f"{self._base_url}\n{self._api_key}\n{self._auth_token}")[:12]
+
+    @contextmanager
+    def _asked(self, model: str = "") -> Iterator[anthropic.Anthropic]:
+        """Yield the SDK's client for one request about batches; errors are ours and hold no secret."""
+        forbid_live("the anthropic provider", base_url=self._base_url)
+        try:
+            with self._translated(model):
+                yield self._open()
+        except ModelError as error:
+            error.hide((self._api_key, self._auth_token))
+            raise
+
+    def submit(self, requests: Sequence[BatchRequest]) -> BatchState:
+        """Send a batch, each of its requests as `send` would.
+
+        Raises what `send` raises; `sent` of the error is False where the API surely has not taken it.
+        """
+        import anthropic
+
+        try:
+            with self._asked(requests[0].request.model) as client:
+                made = client.messages.batches.create(
+                    requests=[
+                        {"custom_id": each.custom_id, "params": _params(each.request, each.schema)}
+                        for each in requests
+                    ]
+                )
+        except ModelError as error:
+            cause = error.__cause__
+            if isinstance(cause, anthropic.APIStatusError) and cause.status_code not in (408, 409):
+                error.sent = cause.status_code >= 500
+            raise
+        return self._state(made)
+
+    def batch(self, batch_id: str) -> BatchState | None:
+        """Return the batch of that id, None where the API does not know it. Raises as `send` does."""
+        import anthropic
+
+        try:
+            with self._asked() as client:
+                return self._state(client.messages.batches.retrieve(batch_id))
+        except UnavailableError as error:
+            if isinstance(error.__cause__, anthropic.NotFoundError):
+                return None
+            raise
+
+    def recent_batches(self, since: float) -> Iterator[BatchState]:
+        """Yield the batches made since then (epoch seconds), newest first. Raises as `send` does."""
+        with self._asked() as client:
+            for made in client.messages.batches.list(limit=100):
+                state = self._state(made)
+                if state.created_at < since:
+                    return
+                yield state
+
+    def cancel_batch(self, batch_id: str) -> None:
+        """Ask that a batch be ended early; one that has ended stays as it is. Raises as `send` does."""
+        import anthropic
+
+        try:
+            with self._asked() as client:
+                client.messages.batches.cancel(batch_id)
+        except ModelError as error:
+            if not isinstance(error.__cause__, anthropic.BadRequestError | anthropic.ConflictError):
+                raise
+
+    def batch_results(self, batch_id: str) -> Iterator[BatchResult]:
+        """Yield the results of a batch that has ended, read line by line. Raises as `send` does.
+
+        They are asked for at `base_url`, whatever address the API names for them: a key goes nowhere else.
+        """
+        import httpx2  # what the SDK speaks HTTP with
+        from anthropic._decoders.jsonl import JSONLDecoder
+        from anthropic.types.messages import MessageBatchIndividualResponse
+
+        with self._asked() as client:
+            lines = client.get(
+                f"/v1/messages/batches/{batch_id}/results",
+                cast_to=JSONLDecoder[MessageBatchIndividualResponse],
+                options={"headers": {"Accept": "application/binary"}},
+                stream=True,
+            )
+            try:
+                for line in lines:
+                    yield _result(line)
+            except (httpx2.HTTPError, *ODD_DATA) as error:
+                raise UnavailableError(
+                    f"The results of the batch can't be read to their end: {type(error).__name__}.",
+                    fix="Nothing to do: they are read again.",
+                ) from error
+            finally:
+                lines.close()
+
+    def _state(self, made: MessageBatch) -> BatchState:
+        from pipeline.llm.batching import BatchState
+
+        counts = getattr(made, "request_counts", None)
+        if not isinstance(getattr(made, "id", None), str) or counts is None:
+            raise self._not_the_api("it answered with something other than a batch")
+        numbers = (counts.processing, counts.succeeded, counts.errored, counts.canceled, counts.expired)
+        return BatchState(
+            made.id,
+            made.created_at.timestamp(),
+            made.processing_status == "ended",
+            sum(numbers),
+            made.archived_at is not None,
+        )
 
     def _open(self) -> anthropic.Anthropic:
         import anthropic
@@ -175,6 +298,28 @@ class AnthropicProvider:
         )
 
 
+def _params(request: Request, schema: dict[str, Any]) -> MessageCreateParamsNonStreaming:
+    """Return what is sent for `request`, alone or in a batch."""
+    return {
+        "model": model_names.for_api(request.model),
+        "max_tokens": request.max_tokens,
+        "system": _system(request.system),
+        "messages": _messages(request),
+        "output_config": {"format": {"type": "json_schema", "schema": schema}},
+    }
+
+
+def _result(line: MessageBatchIndividualResponse) -> BatchResult:
+    from pipeline.llm.batching import BatchResult
+
+    result = line.result
+    if result.type == "succeeded":
+        message = result.message
+        return BatchResult(line.custom_id, "succeeded", _reply(message, message.model, {}))
+    reason = result.error.error.message if result.type == "errored" else ""
+    return BatchResult(line.custom_id, result.type, None, reason)
+
+
 def _system(text: str) -> list[TextBlockParam]:
     """Return the system prompt as a cached block, or none at all, since an empty block is refused."""
     if not text:
@@ -191,7 +336,7 @@ def _messages(request: Request) -> list[MessageParam]:
     ]
 
 
-def _reply(message: ApiMessage, request: Request, headers: Mapping[str, str]) -> RawReply:
+def _reply(message: ApiMessage, model: str, headers: Mapping[str, str]) -> RawReply:
     used = message.usage
     usage = Usage(
         input_tokens=used.input_tokens,
@@ -206,7 +351,7 @@ def _reply(message: ApiMessage, request: Request, headers: Mapping[str, str]) ->
         message.stop_reason or "end_turn",
         usage,
         AnthropicProvider.name,
-        message.model or request.model,
+        message.model or model,
         remaining,
         resets_at,
     )

@@ -23,6 +23,8 @@ _PRICES: tuple[tuple[str, tuple[float, float, float, float]], ...] = (
     ("embed", (0.20, 0.0, 0.0, 0.0)),
 )
 _DEAREST = (15.0, 75.0, 18.75, 1.50)
+BATCH_SHARE = 0.5
+"""What a request costs in a batch, of what it costs alone."""
 
 
 @record
@@ -56,11 +58,12 @@ def estimate_tokens(text: str) -> int:
     return -(-len(text) * 2 // 7)
 
 
-def dollars(model: str, usage: Usage) -> float:
-    """Return what `usage` costs on `model`, in US dollars."""
+def dollars(model: str, usage: Usage, *, batched: bool = False) -> float:
+    """Return what `usage` costs on `model`, alone or in a batch, in US dollars."""
     price = next((row for part, row in _PRICES if part in model), _DEAREST)
     counts = (usage.input_tokens, usage.output_tokens, usage.cache_write_tokens, usage.cache_read_tokens)
-    return sum(count * each for count, each in zip(counts, price, strict=True)) / 1_000_000
+    whole = sum(count * each for count, each in zip(counts, price, strict=True)) / 1_000_000
+    return whole * BATCH_SHARE if batched else whole
 
 
 def _money(amount: float) -> str:
@@ -68,8 +71,10 @@ def _money(amount: float) -> str:
     return f"${amount:.2f}" if amount >= 0.01 or not amount else f"${amount:.6f}".rstrip("0")
 
 
-def refusal(caps: SpendSettings, spent: Spent, estimate: Usage, model: str) -> str | None:
-    """Return why a call of about `estimate` may not be made now, or None when it may."""
+def refusal(
+    caps: SpendSettings, spent: Spent, estimate: Usage, model: str, *, batched: bool = False
+) -> str | None:
+    """Return why a call of about `estimate`, alone or in a batch, may not be made now; None when it may."""
     if spent.run_calls + 1 > caps.calls_per_run:
         return f"this run has made {spent.run_calls} of {caps.calls_per_run} calls (spend.calls_per_run)"
     if spent.hour_calls + 1 > caps.calls_per_hour:
@@ -77,7 +82,7 @@ def refusal(caps: SpendSettings, spent: Spent, estimate: Usage, model: str) -> s
     tokens = spent.hour_tokens + estimate.total
     if tokens > caps.tokens_per_hour:
         return f"{tokens:,} tokens would pass {caps.tokens_per_hour:,} an hour (spend.tokens_per_hour)"
-    cost = spent.day_dollars + dollars(model, estimate)
+    cost = spent.day_dollars + dollars(model, estimate, batched=batched)
     if cost > caps.dollars_per_day:
         return f"{_money(cost)} would pass {_money(caps.dollars_per_day)} a day (spend.dollars_per_day)"
     return None

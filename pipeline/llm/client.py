@@ -87,7 +87,7 @@ class Client:
         raised.
         """
         self.between()
-        request = _sendable(request, self._mask)
+        request = self.as_sent(request)
         wanted = structured.schema_of(schema)
         answer = first = self._call(request, wanted, schema)
         usage, dollars = first.raw.usage, first.dollars
@@ -104,6 +104,19 @@ class Client:
         raw = answer.raw
         digest = request_digest(request, wanted)
         return Reply(answer.value, raw.text, usage, dollars, raw.provider, raw.model, digest)
+
+    def as_sent(self, request: Request) -> Request:
+        """Return `request` as it leaves this machine: text that UTF-8 can carry, without secrets."""
+        return _sendable(request, self._mask)
+
+    def taken(self, raw: RawReply, schema: type[T]) -> T:
+        """Return the value in a reply that came otherwise than by `complete`, read as that reads one.
+
+        Raises RefusedError, TruncatedError, TooLongError or InvalidReplyError for one of no use.
+        """
+        raw = replace(raw, text=self._mask(written_out(raw.text)))
+        _check_stop(raw)
+        return structured.parse(raw.text, schema)
 
     def _call(self, request: Request, wanted: dict[str, Any], schema: type[T]) -> _Answer[T]:
         """Ask until there is a reply or no use in asking again, each try metered, and read the reply."""

@@ -4,10 +4,13 @@
     memory_folder      which store a session belongs to
     extraction_runner  one source file into its store, for the jobs and the commands
     last_look          whether anything changed in a store since what is derived was made
+    batch_runner       a backlog that is read in batches, looked at now and then
+    batch_results      what came of one batch, into the ledger
     dream_runner       a dream over each store that was at work, where its gates are open
     derived_files      the files and search indexes that are made from memories
     recall_log         what recall did, into the ledger and into each store's counts
     retry              when a job that failed is done again
+    in_advance         memories that a model chooses for a session's next prompt
     jobs               one pass: every job that is due, each settled whatever happens
     process            the detached process a hook starts
     compiled           what becomes of a compiled file that broke

@@ -23,6 +23,7 @@ from pipeline.worker.retry import Decision, Stop, Wait
 if TYPE_CHECKING:
     from pipeline.config import Settings
     from pipeline.llm import Client, Provider
+    from pipeline.llm.batching import Asking
     from pipeline.store import Store
 
 
@@ -124,6 +125,22 @@ class WorkerContext:
             sleep=self._sleep,
             mask=secrets.masking(self.ledger),
         )
+
+    def asking(self) -> Asking:
+        """Return a client that raises what it would ask, for it to be asked in a batch."""
+        from pipeline.llm.batching import Asking
+
+        return Asking(
+            self.provider(),
+            self._meter(),
+            settings=self.settings.model,
+            sleep=self._sleep,
+            mask=secrets.masking(self.ledger),
+        )
+
+    def note_failure(self, error: ModelError) -> None:
+        """Note that the provider is down, if that is what `error` means."""
+        self._meter().note_failure(self.provider_name, error)
 
     def _meter(self) -> calls.LedgerMeter:
         return calls.LedgerMeter(

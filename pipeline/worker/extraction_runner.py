@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.context import PhaseContext
-from pipeline.core.errors import BusyStoreError, LeaseLostError, LedgerError, ModelError
+from pipeline.core.errors import BusyStoreError, InBatchError, LeaseLostError, LedgerError, ModelError
 from pipeline.domain.job import Job, JobKind
 from pipeline.extraction.bookkeeping import Books
 from pipeline.extraction.outcome import Outcome
@@ -23,6 +23,7 @@ from pipeline.extraction.run import extract, give_up
 from pipeline.extraction.strategies import ConversationStrategy, Strategy, TurnStrategy
 from pipeline.intake.left_alone import why_left_alone
 from pipeline.ledger import (
+    batches,
     carry_over,
     conversation_states,
     conversations,
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from pipeline.store import Store
 
 LOG = logging.getLogger("reverie.worker")
-_TO_READ = ("ready", "queued", "processing")
+TO_READ = ("ready", "queued", "processing")
 KINDS: tuple[JobKind, ...] = ("extract_turn", "extract_conversation")
 
 
@@ -123,16 +124,16 @@ class ExtractionRunner:
             spans_read = runs.rows_read(self._ledger, key, reading.store_key, "turn", "conversation")
             unread = [row for row in rows if not any(first <= row <= last for first, last in spans_read)]
             if not unread:
-                self._settle(item, self._whole_strategy(item))
+                self.settle(item, self.whole(item))
                 continue
             if unread[0] <= past:
-                outcomes.extend(self._conversation(reading, self._whole_strategy(item, minimum=1), None))
+                outcomes.extend(self._conversation(reading, self.whole(item, minimum=1), None))
             elif unread == rows and len(rows) >= self._limits.min_conversation_messages:
-                outcomes.extend(self._conversation(reading, self._whole_strategy(item), None))
+                outcomes.extend(self._conversation(reading, self.whole(item), None))
             else:
                 turns = TurnStrategy(key, self._limits, first_sight=False, until_row=rows[-1])
                 outcomes.extend(self._spans(reading, turns, None))
-                self._settle(item, self._whole_strategy(item))
+                self.settle(item, self.whole(item))
         conversation_states.end_reviews(self._ledger, now=self._context.clock.now())
         return outcomes
 
@@ -162,11 +163,7 @@ class ExtractionRunner:
         """Read every conversation of the file `key` as a whole, also what was read turn by turn."""
         reading = self._reading(key)
         found = conversations.list_conversations(self._ledger, key=key)
-        return [
-            outcome
-            for item in found
-            for outcome in self._conversation(reading, self._whole_strategy(item), None)
-        ]
+        return [outcome for item in found for outcome in self._conversation(reading, self.whole(item), None)]
 
     # -- for the jobs -----------------------------------------------------------------------------
 
@@ -205,6 +202,15 @@ class ExtractionRunner:
         return self._reading(key).phase
 
     def _reading(self, key: str) -> Reading:
+        if batches.holds(self._ledger, key):
+            raise InBatchError(
+                f"{key} is being read in a batch",
+                fix="It ends by itself; `reverie process --batch` tells how far it is.",
+            )
+        return self.reading_in_batch(key)
+
+    def reading_in_batch(self, key: str) -> Reading:
+        """Return where the file `key` is read, whoever reads it now. Raises as `phase` does."""
         context = self._context
         cwd = None if context.store_override else utterances.first_cwd(self._ledger, key)
         if cwd:
@@ -240,7 +246,7 @@ class ExtractionRunner:
         self, reading: Reading, strategy: ConversationStrategy, job: Job | None
     ) -> list[Outcome]:
         item, is_read = strategy.conversation, False
-        if item.status in _TO_READ:
+        if item.status in TO_READ:
             self._take_up(item)
         try:
             outcomes = self._spans(reading, strategy, job)
@@ -249,20 +255,20 @@ class ExtractionRunner:
             is_read = True  # by the worker that has the job now
             raise
         finally:
-            if not is_read and item.status in _TO_READ:
+            if not is_read and item.status in TO_READ:
                 with suppress(LedgerError):
                     self._move(item, "queued" if job else "ready")
-        self._settle(item, strategy)
+        self.settle(item, strategy)
         return outcomes
 
     def _take_up(self, item: Conversation) -> None:
         """Bring a conversation that is to be read to ``processing``, by the states between."""
-        for status in ("queued", "processing")[_TO_READ.index(item.status) :]:
+        for status in ("queued", "processing")[TO_READ.index(item.status) :]:
             self._move(item, status)
 
-    def _settle(self, item: Conversation, strategy: ConversationStrategy) -> None:
+    def settle(self, item: Conversation, strategy: ConversationStrategy) -> None:
         """Bring a conversation whose words were all read, as a whole or by turns, to its last state."""
-        if item.status not in _TO_READ:
+        if item.status not in TO_READ:
             return
         # Asked anew rather than taken from the outcomes: a crash may have come after the last of them.
         reason = strategy.skipped(self._ledger)
@@ -270,7 +276,7 @@ class ExtractionRunner:
             self._move(item, "skipped", reason)
             return
         current = conversations.conversation(self._ledger, item.id)
-        if current is not None and current.status in _TO_READ:
+        if current is not None and current.status in TO_READ:
             self._take_up(current)
         reason = conversation_states.why_review(self._ledger, item)
         self._move(item, "review" if reason else "archived", reason)
@@ -280,16 +286,15 @@ class ExtractionRunner:
         why = item.reason if reason is None else reason
         conversations.set_status(self._ledger, item.id, status, reason=why, now=now)
 
-    def _whole_strategy(self, item: Conversation, *, minimum: int | None = None) -> ConversationStrategy:
+    def whole(self, item: Conversation, *, minimum: int | None = None) -> ConversationStrategy:
+        """Return the way to read a conversation as a whole, of `minimum` messages or as many as are set."""
         least = self._limits.min_conversation_messages if minimum is None else minimum
         return ConversationStrategy(item, self._limits, minimum=least)
 
     def _strategy(self, job: Job) -> Strategy:
         if job.kind == "extract_conversation":
             found = self._found(job)
-            return self._whole_strategy(
-                found, minimum=1 if found.reason == conversation_states.ASKED else None
-            )
+            return self.whole(found, minimum=1 if found.reason == conversation_states.ASKED else None)
         return TurnStrategy(job.key, self._limits)
 
     def _found(self, job: Job) -> Conversation:
@@ -307,7 +312,7 @@ class ExtractionRunner:
                 self._ledger, "extract_conversation", str(item.id)
             )
             # One too short to be read as a whole is read by turns, or what was said in it would be lost.
-            if waits and not self._whole_strategy(item).skipped(self._ledger):
+            if waits and not self.whole(item).skipped(self._ledger):
                 unread -= {u.row for u in utterances.utterances_of_conversation(self._ledger, item.id)}
         return not unread
 

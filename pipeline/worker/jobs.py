@@ -14,11 +14,11 @@ from pipeline.config import first_sight_from
 from pipeline.core import faults
 from pipeline.core.clock import parse_time
 from pipeline.core.errors import (
-    ODD_DATA,
     PROVIDER_DOWN,
     BusyError,
     BusyStoreError,
     DamagedLedgerError,
+    InBatchError,
     LeaseLostError,
     ModelError,
     PausedError,
@@ -37,7 +37,6 @@ from pipeline.ledger import (
     calls,
     conversation_states,
     conversations,
-    events,
     files,
     jobs,
     outages,
@@ -49,7 +48,8 @@ from pipeline.ledger.outages import Outage
 from pipeline.llm.retry import PASSES
 from pipeline.recall.prepared import hook_state, session_memory
 from pipeline.record import changing, field
-from pipeline.worker import cited, extraction_runner, mirroring, recall_log, retry
+from pipeline.worker import batch_runner, cited, extraction_runner, in_advance, mirroring, recall_log, retry
+from pipeline.worker.batch_runner import BatchPass, BatchRunner
 from pipeline.worker.context import WorkerContext, log_fields
 from pipeline.worker.derived_files import DerivedFiles
 from pipeline.worker.dream_runner import DreamRunner
@@ -77,6 +77,8 @@ class Pass:
     failures: list[str] = field(default_factory=list)
     waiting: str = ""
     dreams: list[dict[str, str]] = field(default_factory=list)
+    batches: int = 0
+    """How often it was looked at what is being read in batches."""
     renewed: str = ""
     """What is to be said of a ledger that was damaged and made anew, if it was."""
 
@@ -90,6 +92,7 @@ class Worker:
     def __init__(self, context: WorkerContext) -> None:
         self.context = context
         self.extraction = ExtractionRunner(context)
+        self.batches = BatchRunner(context, self.extraction)
         self.dreams = DreamRunner(context)
         self.derived = DerivedFiles(context)
         self.left: set[str] = set()
@@ -159,7 +162,8 @@ class Worker:
         recall_log.take(ledger, context.home, context.now())
         if self._extracts():
             self._wake_conversations()
-            asks = self._may_ask(done, now_too=now_too) and self._extract_due(done, now_too=now_too)
+            asks = self._may_ask(done, now_too=now_too) and self._look_at_batches(done, now_too=now_too)
+            asks = asks and self._extract_due(done, now_too=now_too)
             if asks:
                 done.waiting = cited.read_again(context) or done.waiting
             recall_log.count(context)
@@ -268,6 +272,23 @@ class Worker:
         LOG.info("extraction ends: %s", job.value)
         return True
 
+    def _look_at_batches(self, done: Pass, *, now_too: bool) -> bool:
+        """Do the job of an order to read in batches, if it is due; False when the provider is down."""
+        job = self.context.claim(batch_runner.JOB, ignore_schedule=now_too)
+        return not isinstance(job, Job) or self._attempt(job, done)
+
+    def read_batches(self) -> Pass:
+        """Look now at what is being read in batches, also where that was given up; bring in what came."""
+        done, ledger, now = Pass(), self.context.ledger, self.context.now()
+        jobs.release_leases(ledger, now=now)
+        for job in jobs.list_jobs(ledger, state="parked"):
+            if job.kind == batch_runner.JOB:
+                jobs.unpark(ledger, job.id, now=now)
+        self._look_at_batches(done, now_too=True)
+        self.derived.rebuild()
+        self.derived.index()
+        return done
+
     def _dream_due(self, done: Pass, *, now_too: bool) -> None:
         """Do every dream that is due, until the provider turns out to be down."""
         tried: list[int] = []
@@ -282,7 +303,7 @@ class Worker:
         """Do one job and settle it: the boundary for its errors. False when the provider is down."""
         try:
             try:
-                result = self.dreams.run(job) if job.kind == "dream" else self.extraction.run(job)
+                result = self._runner(job).run(job)
             except DamagedLedgerError:
                 raise  # Nothing can be settled in it: the worker makes a new one.
             except Exception as error:  # noqa: BLE001 - a job's one boundary
@@ -296,13 +317,27 @@ class Worker:
         faults.reach("worker.job_settled")
         return well
 
-    def _settle(self, job: Job, result: list[Outcome] | DreamReport | None, done: Pass) -> bool:
+    def _runner(self, job: Job) -> DreamRunner | BatchRunner | ExtractionRunner:
+        if job.kind == "dream":
+            return self.dreams
+        return self.batches if job.kind == batch_runner.JOB else self.extraction
+
+    def _settle(self, job: Job, result: list[Outcome] | DreamReport | BatchPass | None, done: Pass) -> bool:
         """Settle a job that ended; False when the provider was found to be down in it."""
+        if isinstance(result, BatchPass):
+            done.batches += 1
+            done.outcomes.extend(result.outcomes)
+            done.waiting = result.reason or done.waiting
+            if result.wait is None:
+                self.context.finish(job)
+            else:
+                self.context.postpone(job, result.wait, result.reason)
+            return True
         if isinstance(result, list):
             done.outcomes.extend(result)
             self.context.finish(job, again_after=self.context.settings.extraction.turn_interval_seconds)
             if job.kind == "extract_turn":
-                self._choose_in_advance(job)
+                in_advance.choose(self.context, self.extraction, job)
             return True
         if result is None:
             self.context.finish(job)
@@ -343,7 +378,7 @@ class Worker:
         if isinstance(decision, Wait) and not decision.counted:
             if isinstance(error, SpendError) and job.kind != "dream":
                 done.waiting = str(error)
-            elif not isinstance(error, SpendError | BusyStoreError | BusyError):
+            elif not isinstance(error, SpendError | BusyStoreError | BusyError | InBatchError):
                 done.failures.append(f"{job.key}: {cause(error)}")
             LOG.warning("%s waits: %s", job.key, error, extra=log_fields(job))
             self.context.put_back(job, decision, _explained(error))
@@ -405,32 +440,6 @@ class Worker:
 
     def _policy(self, job: Job) -> RetryPolicy:
         return retry.DREAM if job.kind == "dream" else self._retry
-
-    def _choose_in_advance(self, job: Job) -> None:
-        """Let a model choose memories for the session's next prompt, where that is wanted.
-
-        Nothing is asked for a session that has ended. What goes wrong is logged and stops no pass.
-        """
-        context, session = self.context, Path(job.key).stem
-        limits = context.settings.recall
-        if not (limits.enabled and limits.model_selection):
-            return
-        fields = log_fields(job)
-        try:
-            phase = self.extraction.phase(job.key)
-            if events.last_hook(context.ledger, session) == "SessionEnd":
-                return
-            from pipeline.recall.prepared.prefetch import prefetch
-
-            choice = prefetch(phase, context.home, job.key)
-        except (ReverieError, OSError) as error:
-            LOG.warning("%s: no memories chosen in advance: %s", job.key, error, extra=fields)
-        except ODD_DATA:
-            LOG.exception("%s: no memories chosen in advance", job.key, extra=fields)
-        else:
-            if choice is not None and choice.asked:
-                names = ", ".join(choice.names) or "none"
-                LOG.info("%s: chosen in advance: %s", job.key, names, extra=fields)
 
 
 def _explained(error: Exception) -> str:

@@ -186,7 +186,8 @@ def _pass_by_pass(
                 done.waiting or "no",
             )
             # One that has just begun anew does so again only for work, or it might do nothing else.
-            is_heavy = bool(done.events or done.outcomes or done.dreams or not is_anew) and _is_heavy()
+            worked = done.events or done.outcomes or done.dreams or done.batches
+            is_heavy = bool(worked or not is_anew) and _is_heavy()
             if not _linger(home, worker, left, is_heavy=is_heavy):
                 return True
 

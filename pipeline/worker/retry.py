@@ -10,7 +10,7 @@ one included, and waits w1, w2, … the next try comes
 The limit that is set is ``extraction.attempts``:
 
     job            obstacles (seconds)                            waits (seconds)       limit
-    extraction     cap 900, busy store or client 120,             60, 600               as set
+    extraction     cap or batch 900, busy store or client 120,    60, 600               as set
                    store, disk or ledger can't be used 900
     dream          cap, busy store or lost lease 900,             3600, 14400, 86400    none
                    busy client 120, store, disk or ledger
@@ -35,6 +35,7 @@ from enum import Enum
 from pipeline.core.errors import (
     BusyError,
     BusyStoreError,
+    InBatchError,
     InvalidReplyError,
     LeaseLostError,
     RefusedError,
@@ -104,7 +105,7 @@ def extraction(limit: int) -> RetryPolicy:
     """Return the policy for jobs that read dialogue, with `limit` as set in `extraction.attempts`."""
     return RetryPolicy(
         obstacles=(
-            (SpendError, 15 * MINUTE),
+            ((SpendError, InBatchError), 15 * MINUTE),
             ((BusyStoreError, BusyError), 2 * MINUTE),
             ((StoreError, UnwritableError, OSError), 15 * MINUTE),
         ),
@@ -118,6 +119,14 @@ def derived_files(limit: int) -> RetryPolicy:
     return RetryPolicy(
         obstacles=(((StoreError, OSError), 15 * MINUTE),), waits=(MINUTE, 10 * MINUTE), limit=limit
     )
+
+
+def batch_wait(age: float) -> float:
+    """Return in how many seconds a batch that was sent `age` seconds ago is looked at again.
+
+    Most have ended within the hour, for which the worker stays; for the rest it comes back.
+    """
+    return 2 * MINUTE if age < HOUR else 15 * MINUTE
 
 
 DREAM = RetryPolicy(

@@ -85,7 +85,7 @@ class LoopbackApi:
             "REVERIE_MODEL__API_KEY_ENV": KEY_VARIABLE,
             KEY_VARIABLE: "made-up",
             "REVERIE_MODEL__BASE_URL": self.url,
-            **_few_authorities(),
+            **few_authorities(),
         }
 
     def take(self, body: Mapping[str, Any]) -> tuple[int, dict[str, str], dict[str, Any]] | NoReply:
@@ -109,7 +109,7 @@ class LoopbackApi:
 
 
 @cache
-def _few_authorities() -> dict[str, str]:
+def few_authorities() -> dict[str, str]:
     """Return the variable that names a file of one authority, if this system knows any.
 
     To read the usual hundred and more, of which none is needed here, takes longer than to ask.

@@ -68,6 +68,8 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("day",),
     ("process", "--estimate"),
     ("process",),
+    ("process", "--batch"),
+    ("process", "--batch", "--cancel"),
     ("extract", "--transcript", "TRANSCRIPT"),
     ("ingest", "--dir", "FOLDER"),
     ("conversations",),

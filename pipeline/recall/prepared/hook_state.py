@@ -44,6 +44,7 @@ _WORK = {
     "extract_conversation": "reading a conversation",
     "dream": "a dream",
     "reindex": "a new index",
+    "batch": "a backlog in batches",
 }
 _OF_CONFIG = ("settings", "config_stamp", "config_problem", "config_problem_stamp")
 _SHOWN_ACTIONS = ("created", "updated", "withdrawn")
@@ -177,7 +178,7 @@ def _store_of(ledger: Ledger, job: Job) -> str:
         number = int(job.key) if job.key.isdecimal() else 0
         found = conversations.conversation(ledger, number)
         return files.store_of(ledger, found.source_file) if found else ""
-    return files.store_of(ledger, job.key)
+    return "" if job.kind == "batch" else files.store_of(ledger, job.key)
 
 
 def _given_up(job: Job) -> str:

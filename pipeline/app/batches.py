@@ -1,0 +1,157 @@
+"""Reading a backlog in batches: what it would cost, the order for it, how far that is, and its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from pipeline.app.application import App
+from pipeline.app.estimates import estimate
+from pipeline.app.to_be_read import to_be_read
+from pipeline.core.errors import InputError, UsageError
+from pipeline.ledger import Ledger, batches, conversations, jobs, runs, utterances
+from pipeline.ledger.batches import Progress
+from pipeline.ledger.conversations import Conversation
+from pipeline.llm.budget import BATCH_SHARE
+from pipeline.record import record
+from pipeline.worker import Pass, store_for
+
+
+@record
+class Offer:
+    """What an order would read: `items`, in so many calls, for about `dollars` and at most `most_dollars`.
+
+    `single_dollars` is about what the same costs without batches. `others` counts conversations that no
+    batch takes, since they are short or were read in part.
+    """
+
+    items: tuple[Conversation, ...]
+    calls: int
+    dollars: float
+    most_dollars: float
+    single_dollars: float
+    others: int
+
+
+@record
+class Look:
+    """How far the order is, if there ever was one, and what was done just now."""
+
+    progress: Progress | None
+    done: Pass | None = None
+    next_in: float | None = None
+
+
+def offer(app: App, *, everything: bool, each: Callable[[int], object] = int) -> Offer:
+    """Return what an order would read now; `each` is told how many conversations were estimated.
+
+    Raises UsageError where the background could not go on with it, ConfigError where no provider takes it.
+    """
+    _require_background(app)
+    store = None if everything else app.store_path
+    with app.ledger() as ledger:
+        limits = app.settings.extraction
+        conversations.mark_ready(ledger, now=app.clock.now(), gap_minutes=limits.conversation_gap_minutes)
+        ready = to_be_read(ledger, app.settings, store, named=False)
+        items, rows = [], []
+        for item in ready:
+            if _is_whole(ledger, app, item):
+                items.append(item)
+                rows.append(estimate(ledger, app.settings, item, offline=False))
+                each(len(items))
+    single = sum(row["dollars"] for row in rows)
+    return Offer(
+        tuple(items),
+        sum(row["calls"] for row in rows),
+        round(single * BATCH_SHARE, 4),
+        round(sum(row["most"] for row in rows) * BATCH_SHARE, 4),
+        round(single, 4),
+        len(ready) - len(items),
+    )
+
+
+def require_provider(app: App) -> None:
+    """Raise ConfigError where the provider takes no batches, UnauthorisedError where there is no key."""
+    from pipeline.llm import open_provider
+    from pipeline.llm.batching import takes_batches
+
+    takes_batches(open_provider(app.llm, app.settings.model, home=app.home))
+
+
+def order(app: App, wanted: Offer) -> Look:
+    """Order what was offered, and send what the caps leave room for.
+
+    Raises InputError beside another order, and what asking a model raises.
+    """
+    _require_background(app)
+    with app.ledger() as ledger, app.alone(ledger) as worker:
+        if batches.open_order(ledger) is not None:
+            raise InputError(
+                "another backlog is being read in batches",
+                fix="`reverie process --batch` tells how far it is.",
+            )
+        worker.batches.order(wanted.items, wanted.most_dollars)
+        done = worker.read_batches()
+        return _look(app, ledger, done)
+
+
+def look(app: App, *, now_too: bool = False) -> Look:
+    """Return how far the order is; `now_too` asks the provider first, and brings in what has come."""
+    if not now_too:
+        with app.ledger(to_look=True) as ledger:
+            return _look(app, ledger, None)
+    with app.ledger() as ledger, app.alone(ledger) as worker:
+        return _look(app, ledger, worker.read_batches())
+
+
+def cancel(app: App) -> Look:
+    """End the order: nothing more is asked, and what the provider has done already is brought in.
+
+    Raises InputError without one.
+    """
+    with app.ledger() as ledger:
+        found = batches.open_order(ledger)
+        if found is None:
+            raise InputError("nothing is being read in batches", fix="There is nothing to cancel.")
+        batches.cancel(ledger, found.id)
+        with app.alone(ledger) as worker:
+            return _look(app, ledger, worker.read_batches())
+
+
+def is_open(app: App) -> bool:
+    """Whether something is being read in batches."""
+    with app.ledger(to_look=True) as ledger:
+        return batches.open_order(ledger) is not None
+
+
+def _look(app: App, ledger: Ledger, done: Pass | None) -> Look:
+    found = batches.last_order(ledger)
+    if found is None:
+        return Look(None, done)
+    waits = [job.run_after for job in jobs.list_jobs(ledger, state="waiting") if job.key == found.id]
+    next_in = max(0.0, waits[0] - app.clock.now().timestamp()) if waits else None
+    return Look(batches.progress(ledger, found), done, next_in)
+
+
+def _require_background(app: App) -> None:
+    """Raise UsageError for what only this process knows: a batch outlives it."""
+    if app.store_override is not None or app.llm != app.settings.model.provider:
+        raise UsageError(
+            "--batch goes by the settings alone: it goes on in the background",
+            fix="Leave out --store, --graph and --llm; set model.provider and model.api_key_env instead.",
+        )
+    if app.settings.store.mode in ("off", "observe"):
+        raise InputError(
+            f"the mode is {app.settings.store.mode}, so nothing is read in the background",
+            fix="`reverie mode auto` lets Reverie read; or read it now, without --batch.",
+        )
+
+
+def _is_whole(ledger: Ledger, app: App, item: Conversation) -> bool:
+    """Whether a conversation is read as a whole: nothing of it was read, and it is long enough."""
+    rows = [u.row for u in utterances.utterances_of_conversation(ledger, item.id)]
+    if item.status != "ready" or len(rows) < app.settings.extraction.min_conversation_messages:
+        return False
+    store: Path = store_for(ledger, item.source_file)
+    spans = runs.rows_read(ledger, item.source_file, str(store), "turn", "conversation")
+    return not any(first <= row <= last for row in rows for first, last in spans)
