@@ -41,6 +41,7 @@ TOGETHER = (
     ("tests/evaluation/test_recall_quality.py",),
     ("tests/packaging/test_wheel.py",),
     ("tests/worker/test_worker_kill_matrix.py",),
+    ("tests/worker/test_batches.py",),
     ("tests/consolidation/test_dream_kills.py",),
     ("tests/consolidation/test_dream_cost.py",),
     ("tests/store/test_store_kills.py",),

@@ -279,9 +279,14 @@ DEATHS = (
     "store.files_replaced",
     "extract.after_store",
 )
+OFTEN = ("batch.sent", "batch.result_kept", "batch.taken")
+"""Those that always run; the others are in the sweeps."""
 
 
-@pytest.mark.parametrize("point", DEATHS)
+@pytest.mark.parametrize(
+    "point",
+    [*OFTEN, *(pytest.param(point, marks=pytest.mark.whole) for point in DEATHS if point not in OFTEN)],
+)
 def test_a_death_neither_loses_nor_pays_twice(
     tmp_path: Path, api: BatchApi, singly: tuple[dict[str, str], float, list[Any]], point: str
 ) -> None:
