@@ -1,4 +1,4 @@
-"""Revisions of several machines that meet: the same text for whoever has the same ones, and nothing is lost."""
+"""Revisions of several machines that meet: the same text for all who have the same, and nothing is lost."""
 
 from __future__ import annotations
 
