@@ -69,8 +69,8 @@ class OfflineError(SyncError):
     """The remote can't be reached, or does not let us in."""
 
 
-class RewrittenError(SyncError):
-    """The remote has not what it had: somebody rewrote or cut its history."""
+class RefusedError(SyncError):
+    """The remote is not joined: its history was rewritten or cut, or it holds something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ class Repository:
     def fetch(self) -> str:
         """Return the newest commit of the remote, fetched, "" where it has none yet.
 
-        Raises OfflineError where it can't be reached, RewrittenError where its history is cut short.
+        Raises OfflineError where it can't be reached, RefusedError where its history is cut short.
         """
         code, _, err = self._run(
             *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"),
@@ -190,7 +190,7 @@ class Repository:
             seconds=_NET_SECONDS,
         )
         if _SHALLOW.search(err) or (self.path / "shallow").exists():
-            raise RewrittenError(
+            raise RefusedError(
                 "the remote is a shallow clone, which has not all that was sent to it",
                 file=self.remote,
                 fix="Let `git fetch --unshallow` complete it, or name the repository it was cloned from.",

@@ -19,7 +19,7 @@ from pipeline.sharing.incoming import Arrival, Bringing, placed, renamed, wanted
 from pipeline.sharing.merging import State as Said
 from pipeline.sharing.merging import state_of
 from pipeline.sharing.outgoing import IsSecret, Look, key_of, told_in
-from pipeline.sharing.repository import OfflineError, Repository, RewrittenError, SyncError
+from pipeline.sharing.repository import OfflineError, Repository, RefusedError, SyncError
 from pipeline.sharing.revisions import FORGOTTEN, REVISIONS, Note, Record, Revision, records_in
 from pipeline.sharing.state import Known, Place, State
 from pipeline.store.history import forgotten
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pipeline.ledger import Ledger
     from pipeline.store import Store
 
-MEMORIES = "memories"
+MEMORIES, README_FILE = "memories", "README.md"
 README = """# Memories
 
 Kept in step by Reverie. `memories/` is what the memories say now: read it as it is. `revisions/` has every
@@ -97,17 +97,18 @@ class _Run:
         self._repository.make()
         self._files: dict[str, str] = {}
         self._records: dict[str, list[Revision]] = {}
+        self._said: dict[str, Said] = {}
 
     # -- with the others ----------------------------------------------------------------------------
 
     def exchange(self) -> None:
         """Fetch, record what is new here, join both, and send it; again where somebody was faster."""
         state = self._state
-        state.error, state.is_rewritten = "", False
+        state.error, state.is_refused = "", False
         for _ in range(_TRIES):
             try:
                 incoming = self._fetch()
-            except (OfflineError, RewrittenError) as error:
+            except (OfflineError, RefusedError) as error:
                 self._fails(error)
                 incoming = ""
             faults.reach("sync.fetched")
@@ -121,19 +122,29 @@ class _Run:
 
     def _fails(self, error: SyncError) -> None:
         self._state.error = str(error)
-        self._state.is_rewritten = isinstance(error, RewrittenError)
+        self._state.is_refused = isinstance(error, RefusedError)
         self.done.error, self.done.fix = str(error), error.fix
 
     def _fetch(self) -> str:
         incoming, seen = self._repository.fetch(), self._state.seen
+        if incoming and not seen and not self._is_of_memories(incoming):
+            raise RefusedError(
+                "the remote holds something else than memories",
+                file=self._state.remote,
+                fix="Make a repository for them alone, and name that.",
+            )
         if not seen or self._force or (incoming and self._repository.has(seen, incoming)):
             return incoming
         what = "was rewritten" if incoming else "has nothing any more"
-        raise RewrittenError(
+        raise RefusedError(
             f"the remote {what}: what was sent there is not in it",
             file=self._state.remote,
             fix="Ask who did it. `reverie sync --force` joins it as it is, and sends all that is known here.",
         )
+
+    def _is_of_memories(self, incoming: str) -> bool:
+        found = {path.partition("/")[0] for path in self._repository.files(incoming)}
+        return found <= {README_FILE, MEMORIES, REVISIONS, FORGOTTEN}
 
     def _send(self, incoming: str) -> bool:
         tip, state = self._repository.tip(), self._state
@@ -241,7 +252,7 @@ class _Run:
         """Find anew what is known of the memories in `changed`, and where all of them lie."""
         known = self._state.known
         self._load(changed)
-        self._said: dict[str, Said] = {}
+        self._said.clear()
         for ident in sorted(changed):
             if not self._records[ident]:
                 continue
@@ -275,8 +286,8 @@ class _Run:
             if item.blob:
                 there.discard(path)
         files |= dict.fromkeys(there)
-        if listed.get("README.md") != _blob(README.encode()):
-            files["README.md"] = README.encode()
+        if listed.get(README_FILE) != _blob(README.encode()):
+            files[README_FILE] = README.encode()
         now = self._clock.now()
         told = f"{fresh} new from {self._state.machine}" if fresh else "Join what two machines told"
         self._repository.commit(parents, files, told, now=int(now.timestamp()))

@@ -81,7 +81,7 @@ class State:
     done: float = 0.0
     error: str = ""
     odd: list[str] = field(default_factory=list)
-    is_rewritten: bool = False
+    is_refused: bool = False
 
     @property
     def moment(self) -> Moment:
