@@ -19,7 +19,7 @@ from pipeline.store.files.layout import private_folder
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """What `init` did: the remote, whether an empty one was `made`, the `former` remote, and the first sync."""
+    """What `init` did: the remote, whether it was `made`, the `former` one, and the first sync."""
 
     remote: str
     made: bool

@@ -26,7 +26,9 @@ def overview(place: Place, store: Store, *, now: datetime, ask: bool = True) -> 
     with place.locked():
         state = place.read()
         if state is None:
-            raise InputError("these memories are kept in step with nothing", fix="`reverie sync init REMOTE`.")
+            raise InputError(
+                "these memories are kept in step with nothing", fix="`reverie sync init REMOTE`."
+            )
         repository = Repository(place.repository, state.remote)
         repository.make()
         error, behind = state.error, None

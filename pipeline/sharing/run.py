@@ -19,7 +19,7 @@ from pipeline.sharing.incoming import Arrival, Bringing, placed, renamed, wanted
 from pipeline.sharing.merging import State as Said
 from pipeline.sharing.merging import state_of
 from pipeline.sharing.outgoing import IsSecret, Look, key_of, told_in
-from pipeline.sharing.repository import OfflineError, Repository, RefusedError, SyncError
+from pipeline.sharing.repository import OfflineError, RefusedError, Repository, SyncError
 from pipeline.sharing.revisions import FORGOTTEN, REVISIONS, Note, Record, Revision, records_in
 from pipeline.sharing.state import Known, Place, State
 from pipeline.store.history import forgotten

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from difflib import SequenceMatcher
 
+from pipeline.domain.memory import Memory
 from pipeline.domain.sentences import ALSO, Part, begins_item, ends_with, sentences
+from pipeline.verify.provenance import bound, pruned
 
 _LABELS: dict[Part, str] = {"statement": ALSO, "why": "**Why:**", "how to apply": "**How to apply:**"}
 _ALSO = re.compile(r"\*\*also:\*\*", re.IGNORECASE)
@@ -106,6 +109,15 @@ def _label(before: Piece, piece: Piece) -> str:
 def _gap(before: Piece, piece: Piece) -> str:
     alone = ("\n" in text or begins_item(text) for text in (before.text, piece.text))
     return "\n" if any(alone) else " " if ends_with(before.text) else "\n\n"
+
+
+def without(memory: Memory, gone: Collection[str], *, now: datetime) -> Memory | None:
+    """Return `memory` without the sentences in `gone`, None where that would leave it as it is or empty."""
+    row = row_of(memory.body, 0)
+    kept = tuple(piece for piece in row if piece.folded not in gone)
+    if not kept or len(kept) == len(row):
+        return None
+    return pruned(replace(memory, body=body_of(kept), sources=bound(memory), updated=now))
 
 
 def changes(base: Row, row: Row) -> dict[str, tuple[str, ...]]:
