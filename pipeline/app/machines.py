@@ -80,7 +80,7 @@ def leave(app: App) -> str:
     place = _place(app)
     with place.locked():
         state = place.read()
-        place.file.unlink(missing_ok=True)
+        place.forget()
         shutil.rmtree(place.repository, ignore_errors=True)
     return state.remote if state is not None else ""
 
@@ -127,7 +127,7 @@ def _prepared(app: App, remote: str) -> bool:
 
 def _put_back(place: Place, before: State | None, former: str) -> None:
     if before is None:
-        place.file.unlink(missing_ok=True)
+        place.forget()
     else:
         before.remote = former
         place.write(before)

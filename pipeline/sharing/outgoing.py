@@ -162,7 +162,12 @@ class Look:
         missing = {ident: was for ident, was in state.here.items() if ident not in here}
         left = {memory_id(item.id, item.path): item for item in self._store.retired()}
         left |= {memory_id("", item.path): item for item in self._store.retired()}
-        vanished = [ident for ident, was in missing.items() if was.digest and ident not in left]
+        undone = _taken_away(self._store) if missing else set()
+        vanished = [
+            ident
+            for ident, was in missing.items()
+            if was.digest and ident not in left and was.path not in undone
+        ]
         many = len(vanished) > max(_FEW, sum(bool(was.digest) for was in state.here.values()) // 2)
         for ident, was in missing.items():
             begun = state.begun.get(ident)
@@ -221,6 +226,15 @@ def key_of(told: Told) -> str:
 def told_in(note: Note) -> Told:
     """Return the line that `note` tells of."""
     return Told(note.memory_name, note.reason, note.day, note.sentences, note.lifted)
+
+
+def _taken_away(store: Store) -> set[str]:
+    """Return the paths whose files were taken away by a change set, such as an undo, and by no accident."""
+    last: dict[str, str | None] = {}
+    for item in store.history():
+        for file in item.files:
+            last.setdefault(file.path, file.after)
+    return {path for path, after in last.items() if after is None}
 
 
 def _behind(known: dict[str, Revision], heads: Iterable[str]) -> set[str]:

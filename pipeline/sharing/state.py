@@ -14,7 +14,8 @@ from pipeline.core import locks
 from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import InputError
 from pipeline.core.home import Home
-from pipeline.core.ids import digest, new_id
+from pipeline.core.ids import new_id
+from pipeline.sharing import turn
 from pipeline.sharing.repository import SyncError
 from pipeline.sharing.revisions import Moment
 
@@ -102,7 +103,12 @@ class Place:
     @classmethod
     def of(cls, home: Path, store: Path) -> Place:
         """Return that of the store at `store`."""
-        return cls(Home(home).sharing / digest(str(store))[:16])
+        return cls(turn.folder_of(home, store))
+
+    def forget(self) -> None:
+        """Be in step with nothing; the repository is made anew when somebody begins again."""
+        for name in (turn.FILE, self.file.name):
+            (self.folder / name).unlink(missing_ok=True)
 
     @property
     def repository(self) -> Path:
@@ -149,13 +155,11 @@ class Place:
         """Keep `state`."""
         data = orjson.dumps({"version": _VERSION, **asdict(state)})
         write_atomic(self.file, data)
-
-
-def places(home: Path) -> list[Place]:
-    """Return the folders of all stores that are kept in step."""
-    folder = Home(home).sharing
-    found = sorted(folder.iterdir()) if folder.is_dir() else []
-    return [Place(item) for item in found if (item / "state.json").is_file()]
+        held, refused = len(state.held), len(state.refused)
+        turn.write(
+            self.folder,
+            turn.Turn(state.store, state.remote, state.tried, state.done, state.error, held, refused),
+        )
 
 
 def machine_id(home: Path) -> str:
