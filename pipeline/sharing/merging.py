@@ -77,6 +77,11 @@ class _Said:
     fields: Fields
 
 
+_NOTHING = _Said(None, (), frozenset(), {})
+_DEEPEST = 30
+"""How often the same machines may have met crosswise before what they come from is not looked for."""
+
+
 def state_of(revisions: Iterable[Revision]) -> State:
     """Return what the memory of `revisions`, at least one, says now."""
     return _Line(revisions).state()
@@ -104,6 +109,7 @@ class _Line:
         self._said: list[_Said] = []
         self._added: dict[Element, int] = {}
         self._worded = 0
+        self._depth = 0
         self._met: dict[tuple[int, ...], _Said] = {}
 
     def _latest(self, numbers: Iterable[int]) -> tuple[int, ...]:
@@ -160,7 +166,7 @@ class _Line:
     def _meeting(self, heads: tuple[int, ...]) -> _Said:
         """Return what stands where `heads` meet."""
         if not heads:
-            return _Said(None, (), frozenset(), {})
+            return _NOTHING
         if len(heads) == 1:
             return self._said[heads[0]]
         if heads not in self._met:
@@ -195,9 +201,22 @@ class _Line:
             # Each left out what the other left: together they meant less than nothing.
             stays |= {element for element in parts[0].elements if element[0] == "sentence"}
             words = {text for kind, text in stays if kind == "sentence"}
-        row = woven([part.row for part in parts], words)
+        first, *others = (part.row for part in parts)
+        row = woven([first, self._base(texts).row, *others], words)
         memory = _memory_of(parts, stays, fields, row)
         return _Said(memory, row, stays, fields)
+
+    def _base(self, heads: Sequence[int]) -> _Said:
+        """Return what stood where all of `heads` come from."""
+        common = -1
+        for head in heads:
+            common &= self.seen[head]
+        if self._depth >= _DEEPEST:
+            return _NOTHING
+        self._depth += 1
+        found = self._meeting(self._latest(at for at in range(max(heads) + 1) if common >> at & 1))
+        self._depth -= 1
+        return found
 
     def _stays(self, element: Element, texts: Sequence[int], forgets: Sequence[int]) -> bool:
         """Whether somebody has `element` by a saying that none of those without it had seen."""
@@ -250,8 +269,7 @@ class _Line:
         found: dict[str, Question] = {}
         for number, later in enumerate(reversed(texts)):
             for earlier in list(reversed(texts))[number + 1 :]:
-                common = self.seen[later] & self.seen[earlier]
-                base = self._meeting(self._latest(at for at in range(len(self.names)) if common >> at & 1))
+                base = self._base([later, earlier])
                 mine, theirs = (changes(base.row, self._said[head].row) for head in (later, earlier))
                 for folded in mine:
                     if folded in theirs and mine[folded] != theirs[folded]:

@@ -1,4 +1,4 @@
-"""How each store that is kept in step stands, in a few words: quick to read for `status` and for the worker."""
+"""How each store that is kept in step stands, in a few words: quick to read, for `status` and the worker."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from pipeline.core.atomic import write_atomic
 from pipeline.core.home import Home
 from pipeline.core.ids import digest
-from pipeline.record import record
+from pipeline.record import record, values_of
 
 FILE = "turn.json"
 
@@ -52,8 +52,7 @@ def turns(home: Path) -> list[Turn]:
 
 def write(folder: Path, turn: Turn) -> None:
     """Keep `turn` in `folder`."""
-    values = {name: getattr(turn, name) for name in Turn.__slots__}
-    write_atomic(folder / FILE, json.dumps(values, ensure_ascii=False).encode())
+    write_atomic(folder / FILE, json.dumps(values_of(turn), ensure_ascii=False).encode())
 
 
 def _read(file: Path) -> Turn | None:

@@ -50,15 +50,17 @@ def row_of(body: str, source: int) -> Row:
 def woven(rows: Sequence[Row], stays: Collection[str]) -> Row:
     """Return one row of all sentences of `rows` that are in `stays`: those of the first, in its order, and
     each of the others behind the one that it followed, or before the one that followed it.
+
+    Those that do not stay still tell where the others belong.
     """
-    found = [piece for piece in rows[0] if piece.folded in stays]
+    found = list(rows[0])
     for row in rows[1:]:
         known = {piece.folded for piece in found}
         for number, piece in enumerate(row):
-            if piece.folded in stays and piece.folded not in known:
+            if piece.folded not in known:
                 found.insert(_place(found, row, number), piece)
                 known.add(piece.folded)
-    return tuple(found)
+    return tuple(piece for piece in found if piece.folded in stays)
 
 
 def _place(found: Sequence[Piece], row: Row, number: int) -> int:
