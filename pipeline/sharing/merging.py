@@ -146,22 +146,22 @@ class _Line:
     def _read(self) -> None:
         for number, revision in enumerate(self.revisions):
             base = self._meeting(self.parents[number])
-            said = _said_by(revision, number)
-            fresh = said.elements - base.elements
+            meaning = _said_by(revision, number)
+            fresh = meaning.elements - base.elements
             for element in fresh:
                 self._added[element] = self._added.get(element, 0) | 1 << number
-            if any(kind == "sentence" for kind, _ in fresh | (base.elements - said.elements)):
+            if any(kind == "sentence" for kind, _ in fresh | (base.elements - meaning.elements)):
                 self._worded |= 1 << number
-            for name, value in list(said.fields.items()):
+            for name, value in list(meaning.fields.items()):
                 was = base.fields.get(name)
                 if was is not None and was[1] == value[1]:
-                    said.fields[name] = was
-            for name in base.fields.keys() - said.fields.keys():
-                if said.memory is not None and name.startswith(_EXTRA):
-                    said.fields[name] = (number, None)
-            if said.memory is None:
-                said.fields = dict(base.fields)
-            self._said.append(said)
+                    meaning.fields[name] = was
+            for name in base.fields.keys() - meaning.fields.keys():
+                if meaning.memory is not None and name.startswith(_EXTRA):
+                    meaning.fields[name] = (number, None)
+            if meaning.memory is None:
+                meaning.fields = dict(base.fields)
+            self._said.append(meaning)
 
     def _meeting(self, heads: tuple[int, ...]) -> _Said:
         """Return what stands where `heads` meet."""
@@ -234,9 +234,9 @@ class _Line:
 
     def _several(self, heads: tuple[int, ...], found: State) -> State:
         self._read()
-        said = self._meeting(heads)
+        meaning = self._meeting(heads)
         forgotten = any(self.revisions[head].forgotten for head in heads)
-        if said.memory is None:
+        if meaning.memory is None:
             last = self._leaving(heads)
             return replace(
                 found,
@@ -251,8 +251,8 @@ class _Line:
         top = self.revisions[texts[-1]]
         return replace(
             found,
-            path=said.memory.path,
-            file=_file_of(said.memory, top),
+            path=meaning.memory.path,
+            file=_file_of(meaning.memory, top),
             written=all(self.revisions[head].written for head in texts),
             questions=(*self._asked(texts), *([Question("", (), ())] if vain else [])),
             reason="",
@@ -349,10 +349,10 @@ def _memory_of(parts: Sequence[_Said], stays: frozenset[Element], fields: Fields
 
 def _tells_what_left(memory: Memory, parts: Sequence[_Said]) -> bool:
     """Whether the description is the beginning of a sentence that is no longer in the text."""
-    told = memory.description.rstrip("…. ")
-    if not told or told in " ".join(memory.body.split()):
+    described = memory.description.rstrip("…. ")
+    if not described or described in " ".join(memory.body.split()):
         return False
-    return any(told in " ".join(piece.text.split()) for part in parts for piece in part.row)
+    return any(described in " ".join(piece.text.split()) for part in parts for piece in part.row)
 
 
 def _origins(parts: Sequence[_Said], row: Row) -> set[str]:

@@ -192,19 +192,19 @@ class Look:
 
     def _notes(self) -> None:
         known = set(self._state.notes)
-        for told in forgotten.told(self._store.root):
-            name = key_of(told)
-            if name in known or any(map(self._is_secret, (told.name, told.reason))):
+        for note in forgotten.for_others(self._store.root):
+            name = key_of(note)
+            if name in known or any(map(self._is_secret, (note.name, note.reason))):
                 continue
             known.add(name)
             self.found.notes.append(name)
             self.found.records.append(
                 Note(
-                    memory_name=told.name,
-                    reason=told.reason,
-                    sentences=told.sentences,
-                    day=told.day,
-                    lifted=told.lifted,
+                    memory_name=note.name,
+                    reason=note.reason,
+                    sentences=note.sentences,
+                    day=note.day,
+                    lifted=note.lifted,
                     machine=self._state.machine,
                     clock=self._tick(),
                 )
@@ -218,9 +218,9 @@ def documents_of(store: Store) -> dict[str, Document]:
     return {memory_id("" if item.twin else item.own_id, item.path): item for item in store.scan().documents}
 
 
-def key_of(told: Told) -> str:
+def key_of(line: Told) -> str:
     """Return a digest of a line about what was forgotten."""
-    return digest(orjson.dumps(told))[:16]
+    return digest(orjson.dumps(line))[:16]
 
 
 def told_in(note: Note) -> Told:

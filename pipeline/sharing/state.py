@@ -19,7 +19,7 @@ from pipeline.sharing import turn
 from pipeline.sharing.repository import SyncError
 from pipeline.sharing.revisions import Moment
 
-_VERSION = 1
+_STATE_OF_SYNC = 1
 _WAIT_SECONDS = 20.0
 
 
@@ -95,13 +95,13 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Share:
     """The folder of one store in the home."""
 
     folder: Path
 
     @classmethod
-    def of(cls, home: Path, store: Path) -> Place:
+    def of(cls, home: Path, store: Path) -> Share:
         """Return that of the store at `store`."""
         return cls(turn.folder_of(home, store))
 
@@ -134,7 +134,7 @@ class Place:
         """Return what is known, None where the store is kept in step with nothing."""
         try:
             held: Any = orjson.loads(self.file.read_bytes())
-            if not isinstance(held, dict) or held.pop("version", None) != _VERSION:
+            if not isinstance(held, dict) or held.pop("version", None) != _STATE_OF_SYNC:
                 raise ValueError("it is of another version")
             state = State(**held)
             for kind, name in ((Known, "known"), (Here, "here"), (Here, "begun")):
@@ -153,7 +153,7 @@ class Place:
 
     def write(self, state: State) -> None:
         """Keep `state`."""
-        data = orjson.dumps({"version": _VERSION, **asdict(state)})
+        data = orjson.dumps({"version": _STATE_OF_SYNC, **asdict(state)})
         write_atomic(self.file, data)
         held, refused = len(state.held), len(state.refused)
         turn.write(

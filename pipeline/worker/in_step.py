@@ -49,16 +49,16 @@ class InStep:
 
     def _do(self, job: Job) -> None:
         from pipeline.sharing.run import sync
-        from pipeline.sharing.state import Place
+        from pipeline.sharing.state import Share
 
         context, store_path = self._context, Path(job.key)
         try:
-            place = Place.of(context.home, store_path)
-            if not place.file.is_file():  # Somebody left meanwhile.
+            share = Share.of(context.home, store_path)
+            if not share.file.is_file():  # Somebody left meanwhile.
                 context.finish(job)
                 return
             store = context.opened_store(store_path)
-            done = sync(place, store, clock=context.clock, ledger=context.ledger)
+            done = sync(share, store, clock=context.clock, ledger=context.ledger)
         except (ReverieError, OSError, *ODD_DATA) as error:
             LOG.warning("sync of %s has to wait: %s", job.key, cause(error), extra=log_fields(job))
             context.put_back(job, retry.SYNC.retry_after(error, job.attempts), cause(error))

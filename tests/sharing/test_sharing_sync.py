@@ -11,7 +11,7 @@ import pytest
 from pipeline.app import inbox, machines, memories, undoing
 from pipeline.core import faults
 from pipeline.core.errors import InputError
-from pipeline.sharing.state import Place
+from pipeline.sharing.state import Share
 from tests.support.machines import Machine, git, revisions_in
 
 POINTS = tuple(point for point in faults.POINTS if point.startswith("sync."))
@@ -258,7 +258,7 @@ def test_a_shallow_remote_is_refused(pair, remote, tmp_path):
     machines.leave(laptop.app)
     with pytest.raises(InputError, match="shallow"):
         machines.init(laptop.app, str(cut))
-    assert not Place.of(laptop.app.home, laptop.app.store_path).file.exists()
+    assert not Share.of(laptop.app.home, laptop.app.store_path).file.exists()
 
 
 def test_a_repository_of_something_else_is_left_alone(pair, tmp_path):
@@ -288,7 +288,7 @@ def test_what_is_no_remote_is_refused(pair, place):
 def test_locks_of_a_git_that_was_killed_are_in_nobodys_way(pair):
     desk = pair[0]
     desk.add("The build box has twelve cores.", name="build-box")
-    repository = Place.of(desk.app.home, desk.app.store_path).repository
+    repository = Share.of(desk.app.home, desk.app.store_path).repository
     (repository / "refs/heads").mkdir(parents=True, exist_ok=True)
     (repository / "refs/heads/main.lock").touch()
     (repository / "config.lock").touch()
@@ -309,7 +309,7 @@ def test_no_hook_of_a_person_runs(pair, tmp_path, monkeypatch):
     assert desk.sync().error == ""
     # The remote's side is a program of its own, which goes by that file.
     (tmp_path / "ran").unlink(missing_ok=True)
-    repository = Place.of(desk.app.home, desk.app.store_path).repository
+    repository = Share.of(desk.app.home, desk.app.store_path).repository
     assert not (repository / "hooks").exists()
 
 
