@@ -73,8 +73,10 @@ def test_two_words_for_one_sentence_are_asked_about_everywhere_and_settled_every
     desk, laptop = pair
     name = desk.add("The port is eighty. It is open.", name="port")
     exchange(desk, laptop)
-    desk.update(name, "The port is ninety. It is open.\n")
     laptop.update(name, "The port is seventy. It is open.\n")
+    laptop.sync()
+    desk.clock.at += timedelta(minutes=1)
+    desk.update(name, "The port is ninety. It is open.\n")
     exchange(desk, laptop)
     assert desk.body(name) == "The port is ninety. The port is seventy. It is open.\n"
     (row,), (other,) = inbox.waiting(desk.app), inbox.waiting(laptop.app)
