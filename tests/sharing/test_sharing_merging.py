@@ -81,12 +81,12 @@ def words_in(body: str) -> set[str]:
     return {sentence.folded for sentence in sentences(body)}
 
 
-def pair(base: str, left: str | None, right: str | None, **more: bool) -> State:
+def pair(base: str, left: str | None, right: str | None, *, forgotten: bool = False) -> State:
     """The state where `left` and `right` were made of `base` on two machines; None: it left there."""
     one, two = Clone(1, 0), Clone(2, 7_200_000)
     one.write(file_of(base), 1)
     one.meet(two)
-    one.write(None if left is None else file_of(left), 2, **more)
+    one.write(None if left is None else file_of(left), 2, forgotten=forgotten)
     two.write(None if right is None else file_of(right), 3)
     one.meet(two)
     assert one.state() == two.state()
