@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.core.errors import InputError
 from pipeline.domain.memory import Evidence, Memory
 from pipeline.domain.sentences import sentences
 from pipeline.sharing.merging import Question, State, state_of
@@ -169,6 +170,8 @@ def test_two_words_of_one_moment_come_in_one_order():
 def test_a_record_says_what_it_said():
     made = Clone(1, 0).write(file_of("Größe 端口.\n"), 5)
     assert read_record(made.file_name, made.data) == made
+    with pytest.raises(InputError, match="its name"):
+        read_record(f"revisions/{made.memory}/{'0' * 40}.json", made.data)
 
 
 @settings(max_examples=50)
