@@ -1,0 +1,133 @@
+"""`reverie sync` between machines: begin, sync now, how it stands, and leave."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipeline.app.application import App
+from pipeline.app.carried_here import require_elsewhere
+from pipeline.core.errors import InputError
+from pipeline.sharing import repository
+from pipeline.sharing.overview import overview
+from pipeline.sharing.run import Synced, sync
+from pipeline.sharing.state import Share, State, machine_id
+from pipeline.store.files.layout import private_folder
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """What `init` did: the remote, whether it was `made`, the `former` one, and the first sync."""
+
+    remote: str
+    made: bool
+    former: str
+    first: Synced
+
+
+def init(app: App, named: str, *, force: bool = False) -> Begun:
+    """Keep the memories of `app` in step with the repository that a person `named`, from now on.
+
+    A folder that is not there, or empty, becomes one. Raises InputError where it can't be used; then nothing
+    is kept in step that was not before.
+    """
+    app.require_settings()
+    _require_own(app)
+    remote = repository.remote_named(named)
+    made = _prepared(app, remote)
+    store = app.open_store(create=True)
+    private_folder(store.root)
+    share = Share.of(app.home, store.path)
+    with share.locked():
+        before = share.read()
+        state = before or State(remote=remote, machine=machine_id(app.home), store=str(store.path))
+        former = state.remote if state.remote != remote else ""
+        if former or force:
+            state.remote, state.seen = remote, ""
+        share.write(state)
+    first = now(app, force=force)
+    if first.error and (before is None or former):
+        with share.locked():
+            _put_back(share, before, former)
+        raise InputError(first.error, file=remote, fix=first.fix)
+    return Begun(remote, made, former, first)
+
+
+def now(app: App, *, force: bool = False) -> Synced:
+    """Keep the memories of `app` in step now; what can't be reached is told in the answer.
+
+    Raises InputError where they are kept in step with nothing, SyncError where our own repository fails.
+    """
+    app.require_settings()
+    share = _share(app)
+    store = app.open_store(create=True)
+    with app.ledger() as ledger:
+        done = sync(share, store, clock=app.clock, ledger=ledger, force=force)
+    if done.change:
+        app.follow(store)
+    return done
+
+
+def status(app: App) -> dict[str, Any]:
+    """Return how it stands: the remote is asked for what waits there."""
+    return overview(_share(app), app.open_store(), now=app.clock.now())
+
+
+def leave(app: App) -> str:
+    """Keep the memories of `app` in step no more; return the remote, where all stays that was sent."""
+    share = _share(app)
+    with share.locked():
+        state = share.read()
+        share.forget()
+        shutil.rmtree(share.repository, ignore_errors=True)
+    return state.remote if state is not None else ""
+
+
+def _share(app: App) -> Share:
+    share = Share.of(app.home, app.store_path)
+    if not share.file.is_file():
+        raise InputError(
+            "these memories are kept in step with nothing",
+            file=str(app.store_path),
+            fix="`reverie sync init REMOTE` begins; a format of another program needs its PATH as well.",
+        )
+    return share
+
+
+def _require_own(app: App) -> None:
+    if app.is_team:
+        raise InputError(
+            "others read this folder, and it is shared already",
+            file=str(app.store_path),
+            fix="Name your own: without `--team`.",
+        )
+
+
+def _prepared(app: App, remote: str) -> bool:
+    """See that a folder named as `remote` can be one, and make an empty one; whether it was made."""
+    folder = Path(remote)
+    if not folder.is_absolute():
+        return False
+    require_elsewhere(app, folder)
+    if (folder / ".git").exists():
+        raise InputError(
+            "that is a folder to work in, into which nobody can push",
+            file=remote,
+            fix="Name an empty folder; a bare repository is made in it.",
+        )
+    if repository.is_repository(folder):
+        return False
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError("there is something else", file=remote, fix="Name an empty folder, or a new one.")
+    repository.make_remote(folder)
+    return True
+
+
+def _put_back(share: Share, before: State | None, former: str) -> None:
+    if before is None:
+        share.forget()
+    else:
+        before.remote = former
+        share.write(before)
