@@ -26,10 +26,8 @@ from pipeline.core.errors import (
     SpendError,
     cause,
 )
-from pipeline.core.home import Home
 from pipeline.domain.job import Job
 from pipeline.extraction.outcome import Outcome
-from pipeline.formats.keisei import claims
 from pipeline.intake import orphans
 from pipeline.intake.drain import drain, is_print_session
 from pipeline.intake.left_alone import why_left_alone
@@ -40,15 +38,22 @@ from pipeline.ledger import (
     files,
     jobs,
     outages,
-    recovery,
-    retention,
     runs,
 )
 from pipeline.ledger.outages import Outage
 from pipeline.llm.retry import PASSES
 from pipeline.recall.prepared import hook_state, session_memory
 from pipeline.record import changing, field
-from pipeline.worker import batch_runner, cited, extraction_runner, in_advance, mirroring, recall_log, retry
+from pipeline.worker import (
+    batch_runner,
+    cited,
+    extraction_runner,
+    in_advance,
+    kept_for_a_time,
+    mirroring,
+    recall_log,
+    retry,
+)
 from pipeline.worker.batch_runner import BatchPass, BatchRunner
 from pipeline.worker.context import WorkerContext, log_fields
 from pipeline.worker.derived_files import DerivedFiles
@@ -181,28 +186,10 @@ class Worker:
             self.derived.rebuild()
             self.derived.index()
             session_memory.sweep(context.home, context.now())
-        self._keep_for_a_time()
+        kept_for_a_time.sweep(self.context)
         self.derived.index_dialogue()
         hook_state.refresh(ledger, context.home, context.settings, context.clock)
         return done
-
-    def _keep_for_a_time(self) -> None:
-        """Delete what was said long ago and was read; what can't be deleted now is another day's work."""
-        try:
-            context = self.context
-            gone = retention.sweep(
-                context.ledger, context.settings.dialogue, context.now(), first=claims.of_deleted
-            )
-            recovery.sweep(
-                Home(self.context.home).ledger,
-                days=retention.keep_days(self.context.settings.dialogue),
-                now=self.context.clock.now(),
-            )
-        except (ReverieError, OSError) as error:
-            LOG.warning("old dialogue can't be deleted: %s", cause(error))
-        else:
-            if gone:
-                LOG.info("deleted %d bytes of dialogue that was read (dialogue.keep_days)", gone)
 
     def next_due(self) -> float | None:
         """Return in how many seconds the next job is due, or None when none will be."""
