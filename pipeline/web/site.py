@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from pipeline.core.errors import InputError, ReverieError, UsageError, cause
+from pipeline.core.errors import InputError, ReverieError, UnknownMemoryError, cause
 from pipeline.web.pages import PAGES
 from pipeline.web.rendering import STATIC, render
 from pipeline.web.visit import MOST_FORM, SECTIONS, PageFunction, Setting, Visit
@@ -30,6 +30,7 @@ _FILES = {
     "icon.svg": "image/svg+xml",
 }
 """The files a page may ask for, and no others: no path comes from an address."""
+_MOST_FIELDS = 5_000
 
 
 def site(setting: Setting) -> Starlette:
@@ -69,13 +70,19 @@ def _answered(
             )
         return page(visit)
     except ReverieError as error:
-        return _failure(request, error, 400 if isinstance(error, UsageError | InputError) else 500)
+        return _failure(request, error, _status_of(error))
     except OSError as error:
         return _failure(request, ReverieError(cause(error), fix="`reverie doctor` looks at the rest."), 500)
     except Exception as error:
         LOG.exception("a page failed: %s", request.url.path.rpartition("/")[2])
         fix = "This is a fault in Reverie; the log has where."
         return _failure(request, ReverieError(str(error) or "something that nobody foresaw", fix=fix), 500)
+
+
+def _status_of(error: ReverieError) -> int:
+    if isinstance(error, UnknownMemoryError):
+        return 404
+    return 400 if isinstance(error, InputError) else 500
 
 
 def _failure(request: Request, error: ReverieError, status: int) -> Response:
@@ -97,7 +104,10 @@ async def _form_of(request: Request) -> dict[str, list[str]]:
         body += piece
         if len(body) > MOST_FORM:
             raise InputError("that is too long", fix=f"Send at most {MOST_FORM:,} characters.")
-    return parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=5_000)
+    try:
+        return parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+    except ValueError as error:
+        raise InputError("that has too many fields", fix=f"Send at most {_MOST_FIELDS:,}.") from error
 
 
 async def _static(request: Request) -> Response:
