@@ -44,4 +44,7 @@ def pin(app: App, name: str, *, pinned: bool) -> Memory:
     door.write(new_id(), f"{'pin' if pinned else 'unpin'} {document.name}")
     app.follow(store)
     paths = [item.target if isinstance(item, Move) else item.path for item in planned]
-    return store.read(paths[0] if paths else document.path).memory
+    look = store.scan()
+    # Done is done: somebody may have pinned or unpinned it again since, and that moved it.
+    found = look.by_name(paths[0] if paths else document.path) or look.named(own.id or document.name)
+    return found.memory

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -379,3 +380,142 @@ def test_two_hundred_streams_that_were_closed_leave_nothing_behind(served):
         if served.held() <= before:
             break
     assert all(now <= then for now, then in zip(served.held(), before, strict=True)), (served.held(), before)
+
+
+# -- what is changed ------------------------------------------------------------------------------------
+
+
+def _edit_of(served, proof, number, seen):
+    """Try to give the memory a text of its own, and return whether that was kept."""
+    text = f"Prices are whole cents, says {number:03}.\n\n" + f"It was said {number:03} times. " * 40
+    form = {"name": "cents", "scope": "project", "title": "Cents", "description": f"Says {number:03}."}
+    reply = served.send("memories/edit", proof, text=text, seen=seen, tags=f"n{number:03}", **form)
+    assert reply.status == 303 or "Not kept" in reply.text, (reply.status, reply.text)
+    return reply.status == 303
+
+
+def _is_whole(text):
+    """Whether the memory in `text` is as it was, or as one edit alone left it."""
+    told = set(re.findall(r"(?:says|Says|said|- n|\[n) ?(\d{3})", text))
+    return OLD in text if not told else len(told) == 1 and text.count(f"said {told.pop()} times") == 40
+
+
+def _seen(served):
+    return re.search('name="seen" value="([0-9a-f]+)"', served.ask("memory/cents?scope=project").text)[1]
+
+
+def _is_sound(desk):
+    assert "nothing wrong" in desk.here("audit").out
+    assert "\n0 errors" in desk.here("doctor").out
+    left = [file for file in desk.store.parent.parent.parent.rglob(".*reverie-tmp*")]
+    assert not left, left
+
+
+def test_of_two_hundred_requests_at_once_each_is_done_whole_or_says_no(tmp_path):
+    desk = shop(tmp_path)
+    with serving(desk) as served:
+        proof, seen = served.proof(), _seen(served)
+        start = threading.Barrier(200)
+
+        def one(number):
+            start.wait(60)
+            if number < 60:
+                return _edit_of(served, proof, number, seen)
+            if number < 120:
+                pinned = "yes" if number % 2 else "no"
+                reply = served.send(
+                    "memories/pin", proof, name="search", scope="project", pinned=pinned
+                )
+                return reply.status
+            reply = served.ask(("memory/cents", "", "graph", "today")[number % 4])
+            return reply.status == 200 and (number % 4 or _is_whole(reply.text) or reply.text)
+
+        with ThreadPoolExecutor(200) as many:
+            came = list(many.map(one, range(200)))
+        assert came[:60].count(True) == 1, came[:60]
+        assert set(came[60:120]) == {303}, came[60:120]
+        assert all(each in (True, 1, 2, 3) for each in came[120:]), came[120:]
+        assert "Traceback" not in served.log()
+        winner = came.index(True)
+        assert f"says {winner:03}." in (desk.store / "cents.md").read_text()
+    made = [change["reason"] for change in desk.here("history", "--json").json]
+    assert sum("cents" in reason for reason in made) == 2, made
+    _is_sound(desk)
+
+
+def test_killed_in_the_midst_of_changes_it_leaves_each_whole_or_none(tmp_path):
+    desk, tokens = shop(tmp_path), []
+    for turn in range(3):
+        with serving(desk) as served:
+            for token in tokens:
+                assert served.ask(f"/{token}/").is_refusal
+            tokens.append(served.token)
+            proof, kept = served.proof(), []
+
+            def change(number, served=served, proof=proof, kept=kept):
+                with suppress(OSError, AssertionError, TypeError):
+                    if _edit_of(served, proof, number, _seen(served)):
+                        kept.append(number)
+                        if len(kept) == 3:
+                            served.process.send_signal(signal.SIGKILL)
+
+            with ThreadPoolExecutor(6) as many:
+                list(many.map(change, range(100 * turn, 100 * turn + 24)))
+            assert served.process.wait(60) == -signal.SIGKILL
+        assert _is_whole((desk.store / "cents.md").read_text())
+        _is_sound(desk)
+        changed = [c["files"] for c in desk.here("history", "--json").json if "cents" in c["reason"]]
+        assert len(changed) > len(kept)
+
+
+# -- who else is on the machine -------------------------------------------------------------------------
+
+
+def test_another_user_of_the_machine_finds_no_token(tmp_path_factory):
+    if os.getuid():
+        pytest.skip("only the administrator can act as another user")
+    root = Path(tempfile.mkdtemp(prefix="everyone-may-enter-"))
+    root.chmod(0o755)
+    try:
+        desk = shop(root)
+        (root / "seen-by-all").write_text("a mark that the search must find")
+        (root / "browser").write_text(f'#!/bin/sh\ntr "\\0" " " </proc/$$/cmdline >{root}/started\n')
+        (root / "browser").chmod(0o755)
+        with serving(desk, "--browser", BROWSER=f"{root}/browser %s", TMPDIR=str(root)) as served:
+            proof = served.proof()
+            assert served.send("memories/pin", proof, name="cents", pinned="yes").status == 303
+            page = next(root.rglob("page.html"))
+            assert page.stat().st_mode & 0o077 == 0 and served.token in page.read_text()
+
+            def found(what):
+                process = Path(f"/proc/{served.process.pid}")
+                places = [root, *(process / name for name in ("cmdline", "environ", "maps", "fd", "task"))]
+                command = ["grep", "-rlasF", "-D", "skip", "-e", what, *map(str, places)]
+                done = subprocess.run(
+                    command, user=NOBODY, group=NOBODY, extra_groups=[], cwd="/", capture_output=True, text=True
+                )
+                return done.stdout.split()
+
+            assert found("a mark that the search must find") == [str(root / "seen-by-all")]
+            assert found("pipeline.cli.main"), "what it was started with is seen by all"
+            for secret in (served.token, proof, OLD):
+                assert found(secret) == [], secret
+            started = (root / "started").read_text()
+            assert page.as_uri() in started and served.token not in started
+            for path in ("/", "/static/page.js", "/health/stream", "/page.html"):
+                assert served.ask(path).is_refusal
+    finally:
+        shutil.rmtree(root)
+
+
+def test_tokens_and_proofs_are_compared_in_constant_time(served, monkeypatch):
+    from pipeline.web import gate, visit
+
+    compared = []
+    for module in (gate, visit):
+        true = module.hmac.compare_digest
+        monkeypatch.setattr(
+            module.hmac, "compare_digest", lambda a, b, true=true: compared.append((a, b)) or true(a, b)
+        )
+    assert not gate.Gate(None, "t0ken", 1)._is_ours("/t0ked/")
+    assert compared[0] == (b"/t0ked", b"/t0ken")
