@@ -14,7 +14,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from pipeline.core.errors import InputError, ReverieError, UnknownMemoryError, cause
+from pipeline.app.retried import retried
+from pipeline.core.errors import ConflictError, InputError, ReverieError, UnknownMemoryError, cause
 from pipeline.web.pages import PAGES
 from pipeline.web.rendering import STATIC, render
 from pipeline.web.visit import MOST_FORM, SECTIONS, PageFunction, Setting, Visit
@@ -68,7 +69,8 @@ def _answered(
                 "this form is not of the page as it runs now",
                 fix="Go back, load the page again, and send it anew.",
             )
-        return page(visit)
+        # What changes while it is read is read again; a change is never tried twice here.
+        return page(visit) if visit.changes else retried(page)(visit)
     except ReverieError as error:
         return _failure(request, error, _status_of(error))
     except OSError as error:
@@ -82,6 +84,8 @@ def _answered(
 def _status_of(error: ReverieError) -> int:
     if isinstance(error, UnknownMemoryError):
         return 404
+    if isinstance(error, ConflictError):
+        return 409
     return 400 if isinstance(error, InputError) else 500
 
 

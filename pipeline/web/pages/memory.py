@@ -11,6 +11,7 @@ from pipeline.app import history, memories, moving, pins, reading, scopes, undoi
 from pipeline.app.application import App
 from pipeline.app.changes import compare
 from pipeline.app.reading import Reading
+from pipeline.app.retried import retried
 from pipeline.app.scopes import SHOWN
 from pipeline.app.writing import Change
 from pipeline.core.errors import InputError, ReverieError, UnknownMemoryError, UsageError
@@ -28,6 +29,7 @@ def pane(visit: Visit) -> Response:
     return _shown(visit, visit.request.path_params["ref"], visit.asked("scope"))
 
 
+@retried
 def _shown(
     visit: Visit, ref: str, scope: str, *, draft: dict[str, str] | None = None, trouble: str = ""
 ) -> Response:
