@@ -108,7 +108,7 @@ COMMANDS = (
     Work("related --depth 3", lambda names, _: ("related", names.left[0], "--depth", "3"), "memories", 1),
     Work("edges, all", _plain("edges", "--limit", "0", "--json"), "edges", 1),
     Work("edges --show", lambda names, _: ("edges", "--show", names.edge()), "stamps", 40),
-    Work("edges --remove", lambda names, _: ("edges", "--remove", names.edge()), "stamps", 40),
+    Work("edges --remove", lambda names, _: ("edges", "--remove", names.edge()), "all", 1),
     Work("edges --propose", _plain("edges", "--propose"), "memories", 1),
     Work("relate", lambda names, _: ("relate", names.next(), "REQUIRES", names.next()), "all", 1),
     Work("decay", _plain("decay", "--json"), "memories", 1),

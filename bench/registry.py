@@ -13,6 +13,7 @@ from bench import (
     behind,
     dialogue,
     dream,
+    formats,
     graph,
     growth,
     hooks,
@@ -40,6 +41,7 @@ def groups() -> list[Group]:
         *_store(),
         *graph.groups(),
         *agent_memory.groups(),
+        *formats.groups(),
         *growth.groups(),
     ]
     names = [row.name for group in made for row in group.rows]

@@ -22,6 +22,8 @@ def sync(app: App, memory: AgentMemory, wish: Wish) -> Synced:
         store = app.open_store(create=not wish.dry_run)
     state = notes.state_file(Home(app.home).mirrors, app.store_path, memory.root)
     done = mirror.sync(memory, store, state, now=app.clock.now(), wish=wish)
+    if not wish.dry_run:
+        notes.note_doubts(state, done.notices)
     if done.change:
         app.follow(store)
     return done

@@ -7,7 +7,7 @@ CLI turns the values into tables or JSON; it knows no adapter.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -81,7 +81,7 @@ class App:
             raise UsageError(f"{' and '.join(both)} exclude each other", fix="Name one of them.")
         self.home = paths.home_dir()
         self.folder = folder
-        self._kept: dict[Path, Store] = {}
+        self._kept: MutableMapping[Path, Store] = {}
         """Stores that were opened: of each only what changed is looked at again."""
         self.settings: Settings
         self.settings, self.config_error = config.load_or_defaults(self.home, keep=not looks)

@@ -18,11 +18,13 @@ from pipeline.app.scopes import Scope, scope_of
 from pipeline.app.selecting import MOST
 from pipeline.core.errors import UsageError
 from pipeline.domain.memory import TYPES
-from pipeline.hooklib.asleep import asleep_in
+from pipeline.hooklib.asleep import ARCHIVED, asleep_in
 from pipeline.hooklib.memory_format import EDITED_BY_HAND, SPEAKERS, THE_TEAM, UNVERIFIED
 from pipeline.search.refresh import borne_out
 from pipeline.store import Document
+from pipeline.store.catalogue.sieve import Sieve
 from pipeline.store.catalogue.sleep import BANDS
+from pipeline.store.files.kept import Brief
 
 SPOKEN_BY = (*dict.fromkeys(SPEAKERS.values()), THE_TEAM, EDITED_BY_HAND, UNVERIFIED)
 """Who says a memory, as far as that is borne out: what one can filter by."""
@@ -35,7 +37,13 @@ AGES = {
     "over-365": "more than a year ago",
 }
 """When a memory was last written, by what stands for it in an address."""
+EVERY = 1_000_000
+"""Hits of a search in which nothing is left out for its rank."""
 _OVER = "over-"
+_WEIGHED = 2
+"""For each memory of the list so many that BM25 alone thinks best are looked into."""
+_Found = tuple[str, Document]
+"""A memory, and the scope it is in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +61,12 @@ class Wanted:
     @property
     def is_narrowed(self) -> bool:
         """Whether not all memories are meant."""
-        return any((self.words.strip(), self.type, self.scope, self.by, self.age, self.band))
+        return bool(self.words.strip()) or self.is_filtered
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether something but words narrows it."""
+        return any((self.type, self.scope, self.by, self.age, self.band))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,43 +84,77 @@ class Shown:
 
 
 def browse(
-    app: App, wanted: Wanted, *, start: int = 0, limit: int, by_meaning: bool = True
+    app: App,
+    wanted: Wanted,
+    *,
+    start: int = 0,
+    limit: int,
+    most: int = MOST,
+    by_meaning: bool = True,
+    left_out: Counter[str] | None = None,
 ) -> tuple[list[Shown], int, list[str]]:
     """Return `limit` of what is `wanted` after the first `start`, how many there are, and lines about what
     could not be looked at.
 
-    With words at most `MOST`, the best first. Without `by_meaning` no embedding is asked for. Raises
-    UsageError for a filter that there is not, and what `search.search` raises.
+    With words at most `most`, the best first; where filters take some of them away, of the best `MOST`. Of
+    words the archived memories are found only where that band is asked for; `left_out` gets their number.
+    Without `by_meaning` no embedding is asked for. Raises UsageError for a filter that there is not, and what
+    `search.search` raises.
     """
     _require_known(wanted)
     problems: list[str] = []
     there: dict[str, App] = {scope_of(scope): scope for scope in scopes.all_of(app) if not scope.is_fresh}
+    briefs: dict[int, Brief] = {}
     if wanted.words.strip():
-        found = list(_searched(app, there, wanted, problems, by_meaning))
+        left_out = Counter[str]() if left_out is None else left_out
+        found = list(_searched(app, there, wanted, problems, by_meaning, most, left_out))
     else:
-        found = _every(there, wanted, problems)
-    proved = _proved(app, found) if wanted.by else set()
+        found = _every(there, wanted, problems, briefs)
     bands = {name: _bands(scope, wanted.band) for name, scope in there.items()}
-    documents: dict[int, tuple[Document, str]] = {}
-    rows = []
-    for where, document in found:
+    rows = _chosen(app, wanted, found, briefs)
+    if wanted.band:
+        rows = [item for item in rows if bands[_home_of(item[0])].get(item[1].path, "") == wanted.band]
+    if not wanted.words.strip():
+        rows = _in_order(rows, wanted.sort, briefs)
+    names = Counter((_home_of(where), document.name) for where, document in rows)
+    part = rows[start : start + limit]
+    Sieve.bring(document for _, document in part)
+    # Who says it is looked up for what is shown alone: the ledger is asked for each.
+    proved = _proved(app, part)
+    shown = []
+    for where, document in part:
+        clear = names[_home_of(where), document.name] == 1 and document.name.strip(".")
         row = listing.listed(document, where, proved)
         band = bands[_home_of(where)].get(document.path, "")
-        if _fits(row, band, wanted, app.clock.now()):
-            rows.append(row)
-            documents[id(row)] = (document, band)
-    if not wanted.words.strip():
-        rows = listing.in_order(rows, wanted.sort)
-    names = Counter((_home_of(row.scope), row.name) for row in rows)
-    part = [(row, *documents[id(row)]) for row in rows[start : start + limit]]
-    # Who says it is looked up for what is shown alone: the ledger is asked for each.
-    proved = _proved(app, [(row.scope, document) for row, document, _ in part])
-    shown = []
-    for row, document, band in part:
-        clear = names[_home_of(row.scope), row.name] == 1 and row.name.strip(".")
-        whole = listing.listed(document, row.scope, proved)
-        shown.append(Shown(whole, band, row.name if clear else row.path))
+        shown.append(Shown(row, band, row.name if clear else row.path))
     return shown, len(rows), problems
+
+
+def _chosen(app: App, wanted: Wanted, found: list[_Found], briefs: Mapping[int, Brief]) -> list[_Found]:
+    """Return those of `found` that are of the age, and said by whom, one wants."""
+    now, rows = app.clock.now(), found
+    if wanted.age:
+        rows = [item for item in rows if _is_of_age(_changed(item[1], briefs) or LONG_AGO, wanted.age, now)]
+    if wanted.by:
+        proved = _proved(app, rows)
+        rows = [item for item in rows if listing.listed(item[1], item[0], proved).by == wanted.by]
+    return rows
+
+
+def _changed(document: Document, briefs: Mapping[int, Brief]) -> datetime | None:
+    known = briefs.get(id(document))
+    return known.changed if known else document.head.updated or document.head.created
+
+
+def _in_order(rows: list[_Found], sort: str, briefs: Mapping[int, Brief]) -> list[_Found]:
+    """Return `rows` as `listing.in_order` would put them; by most orders nothing is read for it."""
+    if sort == "name":
+        return sorted(rows, key=lambda item: item[1].name)
+    if sort == "type":
+        return sorted(rows, key=lambda item: (item[1].kind, item[1].name))
+    if sort == "changed":
+        return sorted(rows, key=lambda item: _changed(item[1], briefs) or LONG_AGO, reverse=True)
+    return sorted(rows, key=lambda item: listing.when_said(item[1]), reverse=True)
 
 
 def _proved(app: App, found: Iterable[tuple[str, Document]]) -> set[str]:
@@ -115,12 +162,30 @@ def _proved(app: App, found: Iterable[tuple[str, Document]]) -> set[str]:
 
 
 def _searched(
-    app: App, there: Mapping[str, App], wanted: Wanted, problems: list[str], by_meaning: bool
+    app: App,
+    there: Mapping[str, App],
+    wanted: Wanted,
+    problems: list[str],
+    by_meaning: bool,
+    most: int,
+    left_out: Counter[str],
 ) -> Iterator[tuple[str, Document]]:
     if not there:
         return
+    # They are the last of what words find: of all that is found they are picked out.
+    archived = wanted.band == ARCHIVED
+    most = MOST if wanted.is_filtered else min(most, MOST)
     hits = search.search(
-        app, wanted.words, limit=MOST, dormant=True, snippets=False, by_meaning=by_meaning, problems=problems
+        app,
+        wanted.words,
+        limit=EVERY if archived else most,
+        dormant=True,
+        archived=archived,
+        left_out=left_out,
+        snippets=False,
+        by_meaning=by_meaning,
+        weighed=0 if archived else min(MOST, _WEIGHED * most),
+        problems=problems,
     )
     # The search looked at every store just now.
     stores = [scope.open_store() for scope in there.values()]
@@ -137,13 +202,18 @@ def _searched(
             yield hit.scope, document
 
 
-def _every(there: Mapping[str, App], wanted: Wanted, problems: list[str]) -> list[tuple[str, Document]]:
+def _every(
+    there: Mapping[str, App], wanted: Wanted, problems: list[str], briefs: dict[int, Brief]
+) -> list[_Found]:
+    """Return all memories but for filters that take more, and fill `briefs` by the identity of each."""
     found: list[tuple[Scope, Document]] = []
     for name, scope in there.items():
-        look, where = scope.open_store().scan(), scope_of(scope)
+        store, where = scope.open_store(), scope_of(scope)
+        look = store.scan()
+        briefs.update(zip(map(id, look.documents), store.sieve.briefs(look.documents), strict=True))
         found += [(where, item) for item in look.documents if not wanted.type or item.kind == wanted.type]
         problems += problems_of(look) if _in_scope(name, wanted.scope) else []
-    rows = scopes.once(found) if len(there) > 1 else found
+    rows = scopes.once(found, lambda item: briefs[id(item)].description) if len(there) > 1 else found
     return [(where, item) for where, item in rows if _in_scope(where, wanted.scope)]
 
 
@@ -162,14 +232,6 @@ def _bands(scope: App, wanted: str) -> Mapping[str, str]:
         return asleep_in(str(store.root))
     found = store.decay(now=scope.clock.now(), keep=False)
     return {path: found.band_of(path) for path in found.scores}
-
-
-def _fits(row: Listed, band: str, wanted: Wanted, now: datetime) -> bool:
-    return (
-        (not wanted.by or row.by == wanted.by)
-        and (not wanted.band or band == wanted.band)
-        and (not wanted.age or _is_of_age(row.changed or LONG_AGO, wanted.age, now))
-    )
 
 
 def _is_of_age(changed: datetime, age: str, now: datetime) -> bool:

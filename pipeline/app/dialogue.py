@@ -9,7 +9,7 @@ from typing import Any
 from pipeline.app.application import App
 from pipeline.core import paths
 from pipeline.core.errors import InputError, UsageError
-from pipeline.formats.keisei import claims, journals
+from pipeline.formats.keisei import claims
 from pipeline.ledger import Ledger, retention, utterances
 from pipeline.ledger.retention import Held
 from pipeline.recall.prepared import session_memory
@@ -76,17 +76,12 @@ def delete(app: App, what: Selection) -> list[dict[str, Any]]:
     """
     with app.ledger() as ledger, app.alone(ledger):
         matching = _matching(app, ledger, what)
-        sessions = {item.session_id for item in matching if _goes(item, what)}
-        claims.take_out(journals.default_folder(), sessions)
-        found = retention.delete(ledger, [item.key for item in matching], unread=what.unread)
+        keys = [item.key for item in matching]
+        found = retention.delete(ledger, keys, first=claims.of_deleted, unread=what.unread)
         retention.compact(ledger)
         dialogue_index.keep_in_step(app.home, ledger)
         session_memory.drop(app.home, [item.key for item in found])
         return [asdict(item) | {"project": project_of(ledger, item.key)} for item in found]
-
-
-def _goes(item: Held, what: Selection) -> bool:
-    return item.size > (0 if what.unread else item.unread_size)
 
 
 def _matching(app: App, ledger: Ledger, what: Selection) -> list[Held]:

@@ -11,24 +11,34 @@ from pipeline.context import PhaseContext, known_stores
 from pipeline.core.clock import iso
 from pipeline.core.errors import ReverieError
 from pipeline.core.ids import new_id
+from pipeline.text.since import since as moment_of
 from pipeline.worker.procedures.looking import question
 
 
 def consolidate(
-    app: App, *, force: bool = False, dry_run: bool = False, between: Callable[[], object] = int
+    app: App,
+    *,
+    force: bool = False,
+    dry_run: bool = False,
+    since: str = "",
+    between: Callable[[], object] = int,
 ) -> DreamReport:
     """Dream over the store of `app` now; `force` skips the gates, `dry_run` only says what would be done.
+
+    `since` is a day, or how long ago: then it is about what was changed from then on instead of what changed
+    since the last dream. Raises UsageError for what is neither.
 
     `between` is called before each question to the model; what it raises ends the dream there. What was
     answered until then is kept for the next one.
     """
+    begin = moment_of(since, app.clock.now()) if since else None
     store = app.open_store()
     with app.ledger() as ledger, app.alone(ledger) as worker:
         client = worker.client()
         if client is not None:
             client.between = between
         phase = PhaseContext(ledger, store, client, app.settings, app.clock)
-        return dream(phase, home=app.home, force=force, dry_run=dry_run, last=question())
+        return dream(phase, home=app.home, force=force, dry_run=dry_run, since=begin, last=question())
 
 
 def dream_all(app: App, *, everywhere: bool) -> Iterator[DreamReport]:

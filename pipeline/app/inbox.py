@@ -14,9 +14,18 @@ from pipeline.app.proposals import Preview, body_of, edited, planned_by, preview
 from pipeline.app.scopes import scope_of
 from pipeline.consolidation.commit.execute import promoted_by
 from pipeline.core.errors import ConflictError, InputError, UsageError
+from pipeline.core.home import Home
 from pipeline.hooklib.plain import clipped
 from pipeline.ledger import Ledger
-from pipeline.ledger.inbox import ADOPTED, InboxItem, amend_inbox, decide_inbox, list_inbox, reopen_inbox
+from pipeline.ledger.inbox import (
+    ADOPTED,
+    InboxItem,
+    amend_inbox,
+    count_inbox,
+    decide_inbox,
+    list_inbox,
+    reopen_inbox,
+)
 from pipeline.recall.prepared import hook_state
 from pipeline.store import turns_of
 
@@ -27,6 +36,14 @@ def waiting(app: App) -> list[dict[str, Any]]:
     """Return what waits in the inboxes of the scopes here, oldest first."""
     with app.ledger(to_look=True) as ledger:
         return [_row(scope, item) for scope, item in _open(app, ledger)]
+
+
+def number_waiting(app: App) -> int:
+    """Return how many items wait in the inboxes of the scopes here."""
+    if not Home(app.home).ledger.exists():
+        return 0
+    with app.ledger(to_look=True) as ledger:
+        return sum(count_inbox(ledger, str(scope.store_path)) for scope in _looked(app))
 
 
 def item(app: App, number: int) -> dict[str, Any]:
@@ -219,6 +236,7 @@ def _row(scope: App, item: InboxItem) -> dict[str, Any]:
         "name": item.payload.get("name", ""),
         "reason": item.reason,
         "at": item.created_at,
+        "run": item.run_id,
         "scope": scope_of(scope),
         "payload": item.payload,
     }

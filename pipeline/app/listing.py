@@ -124,5 +124,10 @@ def in_order(rows: list[Listed], sort: str) -> list[Listed]:
     return sorted(rows, key=lambda row: _moment(row, sort), reverse=True)
 
 
+def when_said(document: Document) -> datetime:
+    """Return when a memory was last said, else created: by that it stands in the order ``said``."""
+    return said_at(document.head) or document.head.created or LONG_AGO
+
+
 def _moment(row: Listed, sort: str) -> datetime:
     return (row.said or row.created if sort == "said" else row.changed) or LONG_AGO

@@ -32,7 +32,12 @@ def calls_of(ledger: Ledger, run: runs.Run, now: datetime) -> list[calls.Call]:
     """Return the calls that were made while `run` was going on: a worker does one thing at a time."""
     until = run.finished_at if run.finished_at is not None else now.timestamp()
     made = calls.made_between(ledger, run.started_at, until)
-    return [call for call in made if call.purpose.startswith("extract")]
+    return [call for call in made if is_of(call)]
+
+
+def is_of(call: calls.Call) -> bool:
+    """Say whether a call was made by a run of extraction."""
+    return call.purpose.startswith("extract")
 
 
 def done_by(ledger: Ledger, run: runs.Run) -> dict[str, Any]:

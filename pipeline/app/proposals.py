@@ -25,7 +25,19 @@ from pipeline.extraction.write import accept as accept_candidate
 from pipeline.hooklib.plain import one_line
 from pipeline.ledger.inbox import CITED, InboxItem
 from pipeline.revision import Door
-from pipeline.store import Applied, Document, FileDiff, Move, Operation, Put, Restore, Retire, Snapshot, Store
+from pipeline.store import (
+    Applied,
+    Document,
+    FileDiff,
+    Move,
+    Operation,
+    Put,
+    Restore,
+    Retire,
+    Snapshot,
+    Store,
+    journal_entry,
+)
 from pipeline.store.files.layout import bytes_at
 from pipeline.verify.barred import forbidden
 from pipeline.verify.flaw import Flaw
@@ -73,12 +85,14 @@ class Planned:
 class Preview:
     """What a yes would do now, old beside new, and why it can't be done, "" where it can.
 
-    `everywhere` are the memories that would be kept for all projects as well.
+    `everywhere` are the memories that would be kept for all projects as well. With `is_aside` the old side is
+    the file as it is, and the new one what Reverie had for it and put aside.
     """
 
     changes: list[MemoryChange] = field(default_factory=list)
     everywhere: list[MemoryChange] = field(default_factory=list)
     problem: str = ""
+    is_aside: bool = False
 
 
 def preview(app: App, found: InboxItem) -> Preview:
@@ -95,6 +109,8 @@ def preview(app: App, found: InboxItem) -> Preview:
     except ReverieError as error:
         problem = f"{error}. {error.fix}".strip()
         store.drop_plans()
+        if found.kind == "conflict":
+            return _conflict(store, found, problem)
         if found.kind != "update" or not isinstance(error, ConflictError):
             return Preview(_present(store, found), problem=problem)
         # It is shown all the same what it would make of the memory as it is.
@@ -293,6 +309,16 @@ def _retired(door: Door, snapshot: Snapshot, found: InboxItem) -> Flaw | None:
             raise _changed(target, found)
     planned = door.retire(target, found.payload.get("reason", "accepted"))
     return planned if isinstance(planned, Flaw) else None
+
+
+def _conflict(store: Store, found: InboxItem, problem: str) -> Preview:
+    """Return the file as it is, beside what the run had for it and put aside."""
+    path = str(found.payload.get("name") or "")
+    ours = journal_entry.set_aside(store.root, found.run_id, path)
+    if ours is None:
+        return Preview(_present(store, found), problem=problem)
+    shown = memory_changes([FileDiff(path, bytes_at(store.root, path), ours)])
+    return Preview(shown or _present(store, found), problem=problem, is_aside=bool(shown))
 
 
 def _present(store: Store, found: InboxItem) -> list[MemoryChange]:

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.app import explaining, graph, history, retired, scopes
+from pipeline.app import explaining, graph, history, retired, scopes, text_links
 from pipeline.app.application import App
 from pipeline.app.explaining import Why
 from pipeline.app.graph import RelatedView
 from pipeline.app.history import Change
 from pipeline.app.scopes import Scope, scope_of
+from pipeline.app.text_links import Piece
 from pipeline.core import paths
 from pipeline.core.errors import InputError
 from pipeline.hooklib.asleep import asleep_in
@@ -49,13 +50,15 @@ class Anchor:
 class Reading:
     """A memory of one scope with all that is known of it.
 
-    `ref` means it in an address; `talks` are what was said around each of its sources, in their order; `band`
-    is "" for one that is awake; `changes` are its history, the newest first.
+    `ref` means it in an address; `text` is its body with what its links lead to; `talks` are what was said
+    around each of its sources, in their order; `band` is "" for one that is awake; `changes` are its history,
+    the newest first.
     """
 
     scope: Scope
     ref: str
     document: Document
+    text: tuple[Piece, ...]
     why: Why
     band: str
     talks: tuple[tuple[Utterance, ...], ...]
@@ -109,6 +112,7 @@ def read(app: App, name: str, scope: str = "") -> Reading:
         scope_of(holder),
         ref_of(holder, document.path),
         document,
+        text_links.linked(app, holder, document.memory.body.strip()),
         why,
         asleep_in(str(store.root)).get(document.path, ""),
         talks,

@@ -6,8 +6,9 @@ from pipeline.app.application import App
 from pipeline.consolidation import reflection
 from pipeline.context import open_store
 from pipeline.revision.mending import mend
-from pipeline.search.refresh import refresh_index, sweep_indexes
-from pipeline.store import Document
+from pipeline.search.fts import index_file
+from pipeline.search.refresh import refresh_archive_index, refresh_index, sweep_indexes
+from pipeline.store import ARCHIVE, Document
 
 
 def rebuild(app: App) -> list[str]:
@@ -26,6 +27,8 @@ def rebuild(app: App) -> list[str]:
         wrote = list(dict.fromkeys([*mended, *wrote, *store.reindex(now=now, tell=documents.extend)]))
     wrote += reflection.write_from(app.home, app.settings, store, documents, now)
     refresh_index(app.home, store, now, rebuild=True)
+    if index_file(app.home, store.root / ARCHIVE).exists():
+        refresh_archive_index(app.home, store, now, rebuild=True)
     if app.team_path is not None:
         refresh_index(app.home, open_store(app.team_path, app.settings), now, rebuild=True)
     sweep_indexes(app.home)

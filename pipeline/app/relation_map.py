@@ -7,21 +7,32 @@ relations until they settle: always the same for the same relations, and quick f
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from operator import is_
+from pathlib import Path
+from weakref import WeakKeyDictionary
 
-from pipeline.app import scopes
-from pipeline.app.application import App
-from pipeline.app.scopes import scope_of
+from pipeline.app import scopes, text_links
+from pipeline.app.application import App, problems_of
+from pipeline.app.scopes import Scope, scope_of
 from pipeline.hooklib.front_matter import share_of
 from pipeline.store import Document, Store
-from pipeline.store.catalogue.sleep import BANDS
+from pipeline.store.catalogue.sleep import BANDS, BY_TOOLS
+from pipeline.store.derived import usage
 from pipeline.store.graph import edge_files
 from pipeline.store.graph.edge_file import STRENGTH
 from pipeline.store.graph.links import Ends
 from pipeline.store.graph.relations import OUTGOING, key_of
 from pipeline.store.graph.traversal import relations_of
+from pipeline.text.humanize import count
 
+LINK = "LINK"
+"""What stands for ``[[name]]`` in a text, where other bonds have the type of a relation."""
+_LATER = "links in their texts are missing here until one searches."
+_PARTS = 8
+"""Parts of a map that are kept."""
+_HOUR = 3_600
 _ROUNDS = 12
 """Most groups settle in four."""
 
@@ -67,6 +78,7 @@ class RelationMap:
     spots: Sequence[Spot]
     bonds: Sequence[Bond]
     problems: Sequence[str] = ()
+    _parts: dict[tuple[Wanted, int], RelationMap] = field(default_factory=dict, compare=False, repr=False)
 
     def types(self) -> dict[str, int]:
         """Return how many memories there are of each type, the most first."""
@@ -97,6 +109,14 @@ class RelationMap:
 
         With a relation it is the memories that have one of that type.
         """
+        known = self._parts.get((wanted, most))
+        if known is None:
+            if len(self._parts) >= _PARTS:
+                self._parts.clear()
+            known = self._parts[wanted, most] = self._part(wanted, most)
+        return known
+
+    def _part(self, wanted: Wanted, most: int) -> RelationMap:
         bonds = [bond for bond in self.bonds if wanted.relation in ("", bond.type)]
         having = {number for bond in bonds for number in (bond.start, bond.end)}
         numbers = [
@@ -120,43 +140,109 @@ class RelationMap:
             self.problems,
         )
 
-    def around(self) -> Mapping[int, Sequence[tuple[str, bool, int]]]:
-        """Return for each spot its relations: type, whether it leads away, and the spot at the other end."""
+    def around(self, numbers: Container[int]) -> Mapping[int, Sequence[tuple[str, bool, int]]]:
+        """Return the relations of the spots `numbers`: type, whether it leads away, and the spot there."""
         found: dict[int, list[tuple[str, bool, int]]] = defaultdict(list)
         for bond in self.bonds:
-            found[bond.start].append((bond.type, True, bond.end))
-            found[bond.end].append((bond.type, False, bond.start))
+            if bond.start in numbers:
+                found[bond.start].append((bond.type, True, bond.end))
+            if bond.end in numbers:
+                found[bond.end].append((bond.type, False, bond.start))
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """All that the map of one folder is made from."""
+
+    store: Store
+    scope: Scope
+    documents: Sequence[Document]
+    problems: Sequence[str]
+    state: object
+    """The rest of it, as stamps; another within the hour only where something changed."""
+
+    @classmethod
+    def of(cls, app: App) -> _Folder:
+        """Return the folder of `app` as it is now."""
+        store = app.open_store()
+        look = store.scan()
+        documents = sorted(look.documents, key=lambda item: (item.kind, item.name))
+        own = tuple(map(_stamp, (store.root / usage.STATE, store.root / BY_TOOLS)))
+        hands = [item.hand for item in documents]
+        hour = int(app.clock.now().timestamp() // _HOUR)
+        return cls(
+            store,
+            scope_of(app),
+            documents,
+            problems_of(look),
+            (own, hands, hour, edge_files.state_of(store.root), text_links.state_of(app.home, store)),
+        )
+
+    def is_of(self, other: _Folder) -> bool:
+        """Whether the map of `other` is the same."""
+        same = len(self.documents) == len(other.documents)
+        return (
+            same
+            and self.store is other.store
+            and (self.scope, self.problems, self.state) == (other.scope, other.problems, other.state)
+            and all(map(is_, self.documents, other.documents))
+        )
+
+
+_MAPS: WeakKeyDictionary[Store, tuple[list[_Folder], RelationMap]] = WeakKeyDictionary()
+"""The map of last time by its first store: a server that keeps stores open makes it anew after a change."""
 
 
 def mapped(app: App) -> RelationMap:
     """Return the map of the memories that count here: of the project, its team, and for all projects.
 
-    Nothing is written; relations stay within one folder. Files are read by what the catalogue knows of them.
+    Nothing is written; relations and links stay within one folder. Files are read by what the catalogue
+    and the search index know of them.
     """
+    folders = [_Folder.of(scope) for scope in scopes.all_of(app) if not scope.is_fresh]
+    if not folders:
+        return RelationMap([], [])
+    known, whole = _MAPS.get(folders[0].store, ([], None))
+    if whole is None or len(known) != len(folders) or not all(map(_Folder.is_of, folders, known)):
+        whole = _made(app, folders)
+        _MAPS[folders[0].store] = (folders, whole)
+    return whole
+
+
+def _made(app: App, folders: Sequence[_Folder]) -> RelationMap:
     spots: list[Spot] = []
     bonds: list[Bond] = []
-    problems: list[str] = []
-    for scope in scopes.all_of(app):
-        documents, odd = scope.memories(None)
-        problems += odd
-        if not documents:
-            continue
-        store = scope.open_store()
+    problems = [line for folder in folders for line in folder.problems]
+    for folder in folders:
+        store, documents = folder.store, folder.documents
         bonds += _bonds(store, documents, len(spots))
+        named, unknown = text_links.links(app.home, store, documents)
+        bonds += _named(named, documents, len(spots))
+        if unknown:
+            changed = count(unknown, "memory", "memories")
+            problems.append(f"{changed} changed since the last search: {_LATER}")
         bands = store.decay(now=app.clock.now(), keep=False)
         spots += [
             Spot(
                 item.name,
-                item.head.shown_title,
-                item.head.type,
+                brief.title,
+                item.kind,
                 bands.band_of(item.path) if item.path in bands.scores else BANDS[0],
-                scope_of(scope),
-                item.head.description,
+                folder.scope,
+                brief.description,
             )
-            for item in documents
+            for item, brief in zip(documents, store.sieve.briefs(documents), strict=True)
         ]
     return RelationMap(_grouped(spots, bonds), bonds, problems)
+
+
+def _stamp(file: Path) -> tuple[int, int]:
+    try:
+        found = file.stat()
+    except OSError:
+        return (0, 0)
+    return found.st_size, found.st_mtime_ns
 
 
 def _bonds(store: Store, documents: Sequence[Document], first: int) -> Iterator[Bond]:
@@ -172,6 +258,14 @@ def _bonds(store: Store, documents: Sequence[Document], first: int) -> Iterator[
         if key not in seen:
             seen.add(key)
             yield Bond(numbers[source.path], numbers[target.path], kind, strength)
+
+
+def _named(links: Iterable[tuple[str, str]], documents: Sequence[Document], first: int) -> Iterator[Bond]:
+    """Yield a bond for each link that a text has to another memory."""
+    numbers = {item.path: number for number, item in enumerate(documents, start=first)}
+    for start, end in dict.fromkeys(links):
+        if end in numbers:
+            yield Bond(numbers[start], numbers[end], LINK, STRENGTH)
 
 
 def _relations(store: Store, documents: Sequence[Document]) -> Iterator[tuple[str, str, str, float]]:

@@ -46,6 +46,13 @@ class Side:
     done: dict[str, Any]
     texts: dict[str, str]
 
+    @property
+    def became(self) -> dict[str, str]:
+        """Return what became of each memory, by its name."""
+        found = {str(item["name"]): f"turned down: {item['reason']}" for item in self.done["rejected"]}
+        found |= {str(item["name"]): f"inbox: {item['reason']}" for item in self.done["proposals"]}
+        return found | {str(item["name"]): str(item["action"]) for item in self.done["actions"]}
+
 
 @record
 class Rerun:
@@ -58,6 +65,11 @@ class Rerun:
     then: Side
     now: Side
     notes: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all memories that either is about, those of the first before."""
+        return tuple(dict.fromkeys((*self.then.became, *self.now.became)))
 
 
 def rerun(app: App, run_id: str, *, model: str = "", provider: Provider | None = None) -> Rerun:

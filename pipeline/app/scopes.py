@@ -8,7 +8,7 @@ nothing but the team's.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from copy import copy
 from pathlib import Path
 from typing import Literal
@@ -203,15 +203,25 @@ def text_of(memory: Memory) -> str:
 
 def once(
     found: Iterable[tuple[Scope, Document]],
+    described: Callable[[Document], str] = lambda item: item.head.description,
 ) -> list[tuple[Literal[Scope, "both"], Document]]:
     """Return `found` with what the project and all projects have word for word said once, as ``both``.
 
-    What a team says stays apart: it is nobody's here.
+    What a team says stays apart: it is nobody's here. `described` gives the description of one.
     """
     rows = list(found)
     # No body is read that can't be in both: it takes as long as all the rest.
-    in_both = _descriptions(rows, "project") & _descriptions(rows, "user")
-    texts = {id(item): text_of(item.memory) for _, item in rows if _described(item) in in_both}
+    spelled = [" ".join(described(item).split()) for _, item in rows]
+    here_too, everywhere_too = (
+        {text for text, (scope, _) in zip(spelled, rows, strict=True) if scope == where}
+        for where in ("project", "user")
+    )
+    in_both = here_too & everywhere_too
+    texts = {
+        id(item): text_of(item.memory)
+        for text, (_, item) in zip(spelled, rows, strict=True)
+        if text in in_both
+    }
     here = {texts.get(id(item)) for scope, item in rows if scope == "project"} - {None}
     everywhere = {texts.get(id(item)) for scope, item in rows if scope == "user"} - {None}
     rows_once: list[tuple[Literal[Scope, "both"], Document]] = []
@@ -222,11 +232,3 @@ def once(
         elif scope == "team" or text not in here:
             rows_once.append((scope, document))
     return rows_once
-
-
-def _descriptions(rows: Iterable[tuple[Scope, Document]], where: Scope) -> set[str]:
-    return {_described(document) for scope, document in rows if scope == where}
-
-
-def _described(document: Document) -> str:
-    return " ".join(document.head.description.split())

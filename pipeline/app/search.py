@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -29,7 +29,7 @@ from pipeline.ledger import calls
 from pipeline.safety.invisible import visible
 from pipeline.search import index_reader, ranking, semantic, ties
 from pipeline.search.index_reader import Reader, Row
-from pipeline.search.refresh import refresh_archive_index, refresh_index
+from pipeline.search.refresh import refresh_archive_index, refresh_changed_archive_index, refresh_index
 from pipeline.store import ARCHIVE, Document, Store, is_retired, scan_archive
 from pipeline.text.tokens import terms
 from pipeline.verify.provenance import said_at
@@ -125,6 +125,9 @@ def search(
     dormant: bool = False,
     snippets: bool = True,
     by_meaning: bool = True,
+    weighed: int = 0,
+    archived: bool = False,
+    left_out: Counter[str] | None = None,
     problems: list[str] | None = None,
 ) -> list[Hit]:
     """Return up to `limit` memories that hold words of `query`, best first.
@@ -134,29 +137,33 @@ def search(
 
     Where ``[embeddings]`` names a provider, those whose vectors are like the query's count as well, if
     `by_meaning`; why that could not be is added to `problems`. Without `snippets` nothing is read for them.
+    Of each store at most `weighed` memories (0: all) that hold a word are weighed, the best by BM25: words
+    that are in thousands need it while somebody types.
 
     A query of stop words and single letters, such as `R` or `WHO`, is looked for as it is written.
+    With `archived` those of that band count too; `left_out` gets how many sleep by band, where a line of
+    `problems` would say it.
     Looked at are the store here, its team's and the user-scope one, and every known store if
     `everywhere`; retired and dormant ones only when asked for, and `problems` tells how many sleep. What the
     project here and all projects both say is said once, as the project's. Raises InputError when `query` is
     empty or there is no store, and SearchError.
     """
     query = visible(query)
+    hidden = partial(_hidden, dormant=dormant, archived=archived)
+    sleeping = partial(_note_sleeping, left_out, problems)
     if not terms(query):
-        look = partial(_literal, app, query, problems, limit=limit, everywhere=everywhere)
-        return look(retired=retired, dormant=dormant)
+        return _literal(app, query, hidden, sleeping, limit=limit, everywhere=everywhere, retired=retired)
     stores = list(_stores(app, everywhere))
     likeness = partial(_likeness, app, by_meaning)
     with ExitStack() as stack:
         shelves = [
             shelf
             for store in stores
-            for shelf in _opened(app, stack, store, query, retired, likeness(store, query, problems))
+            for shelf in _opened(app, stack, store, query, retired, likeness(store, query, problems), weighed)
         ]
         for shelf in shelves:
-            shelf.hidden = {} if shelf.folder else hidden_in(str(shelf.store.root), dormant=dormant)
-        if problems is not None:
-            problems += _asleep(shelf.hidden.get(row.path) for shelf in shelves for row, _ in shelf.rows)
+            shelf.hidden = {} if shelf.folder else hidden(shelf.store)
+        sleeping(shelf.hidden.get(row.path) for shelf in shelves for row, _ in shelf.rows)
         found = [
             (row, rank, shelf)
             for shelf in shelves
@@ -176,31 +183,56 @@ def search(
 
 
 def _opened(
-    app: App, stack: ExitStack, store: Store, query: str, retired: bool, alike: Mapping[str, float]
+    app: App,
+    stack: ExitStack,
+    store: Store,
+    query: str,
+    retired: bool,
+    alike: Mapping[str, float],
+    weighed: int,
 ) -> Iterator[_Shelf]:
     """Yield `store`, and its archive where that is asked for, with what they hold of the question."""
     now = app.clock.now()
     refresh_index(app.home, store, now)
-    yield _open_shelf(app.home, stack, store, "", query, alike)
+    yield _open_shelf(app.home, stack, store, "", query, alike, weighed)
     if retired:
         refresh_archive_index(app.home, store, now)
-        yield _open_shelf(app.home, stack, store, ARCHIVE, query, {})
+        yield _open_shelf(app.home, stack, store, ARCHIVE, query, {}, weighed)
 
 
 def _open_shelf(
-    home: Path, stack: ExitStack, store: Store, folder: str, query: str, alike: Mapping[str, float]
+    home: Path,
+    stack: ExitStack,
+    store: Store,
+    folder: str,
+    query: str,
+    alike: Mapping[str, float],
+    weighed: int,
 ) -> _Shelf:
     file = index_reader.index_path(str(home), str(store.root / folder))
     reader = stack.enter_context(Reader(file))
     asked = ranking.Asked(query, reader)
     # What is hidden must not take the place of what is shown, so all are asked for.
-    rows = asked.candidates(reader.count())
+    rows = asked.candidates(weighed or reader.count())
     if alike:
         rows = semantic.fused(reader, rows, alike)
     by_path = {row.path: row for row in rows}
     scores = {row.path: row.score for row in rows}
     ranked = ranking.ranked(scores, lambda path: asked.held(by_path[path]), asked.weights)
     return _Shelf(store, reader, folder, asked, [(by_path[rank.path], rank) for rank in ranked])
+
+
+def archived_hits(app: App, query: str, *, everywhere: bool = False) -> int:
+    """Return how many memories in the archives of the stores that `search` looks at hold words of `query`."""
+    query, now, found = visible(query), app.clock.now(), 0
+    if not terms(query):
+        return 0
+    for store in _stores(app, everywhere):
+        if not refresh_changed_archive_index(app.home, store, now):
+            continue
+        with Reader(index_reader.index_path(str(app.home), str(store.root / ARCHIVE))) as reader:
+            found += len(ranking.Asked(query, reader).candidates(reader.count()))
+    return found
 
 
 def _by_phrases(
@@ -254,12 +286,27 @@ def _tied(shelves: Sequence[_Shelf], seeds: Sequence[Hit], known: Sequence[Hit],
     return listed
 
 
-def _asleep(bands: Iterable[str | None]) -> list[str]:
-    """Return a line about hits that are left out, each with its band; none where there are none."""
-    number = Counter(bands)
+def _hidden(store: Store, *, dormant: bool, archived: bool) -> Mapping[str, str]:
+    """Return those of `store` that are not to be told of, with the band of each."""
+    return {} if archived else hidden_in(str(store.root), dormant=dormant)
+
+
+def _note_sleeping(
+    left_out: Counter[str] | None, problems: list[str] | None, bands: Iterable[str | None]
+) -> None:
+    """Note hits that are left out, each with its band, in `left_out` if it is given, else in `problems`."""
+    number = Counter(filter(None, bands))
+    if left_out is not None:
+        left_out.update(number)
+    elif problems is not None:
+        problems += _asleep(number)
+
+
+def _asleep(number: Mapping[str, int]) -> list[str]:
+    """Return a line about hits that are left out, by the number of each band; none where there are none."""
     parts = []
     for band, how in ((DORMANT, "--dormant shows them"), (ARCHIVED, "`reverie list` names them")):
-        if count := number[band]:
+        if count := number.get(band, 0):
             parts.append(f"{count} more {'is' if count == 1 else 'are'} {band}: {how}")
     return [f"{'; '.join(parts)}."] if parts else []
 
@@ -267,12 +314,12 @@ def _asleep(bands: Iterable[str | None]) -> list[str]:
 def _literal(
     app: App,
     query: str,
-    problems: list[str] | None,
+    hidden_of: Callable[[Store], Mapping[str, str]],
+    sleeping: Callable[[Iterable[str]], None],
     *,
     limit: int,
     everywhere: bool,
     retired: bool,
-    dormant: bool,
 ) -> list[Hit]:
     """Return the memories in which `query` stands as it is, no letter or digit beside it.
 
@@ -287,7 +334,7 @@ def _literal(
     left: list[str] = []
     stores = list(_stores(app, everywhere))
     for store in stores:
-        hidden = hidden_in(str(store.root), dormant=dormant)
+        hidden = hidden_of(store)
         documents = [(document, is_retired(document.front)) for document in store.scan().documents]
         documents += [(document, True) for document in scan_archive(store.root).documents] if retired else []
         for document, gone in documents:
@@ -314,8 +361,7 @@ def _literal(
                         gone,
                     )
                 )
-    if problems is not None:
-        problems += _asleep(left)
+    sleeping(left)
     return sorted(_once(app, stores, hits), key=lambda hit: (hit.store, hit.path))[:limit]
 
 
@@ -361,8 +407,11 @@ def _stores(app: App, everywhere: bool) -> Iterator[Store]:
         yield here
     if app.store_override is None and app.team_path is not None:
         more.insert(0, app.team_path)
+    # Those of a server stay open; one that was named is alone.
+    kept = {scope.store_path: scope for scope in scopes.all_of(app) if not scope.is_fresh}
     for store_path in more:
-        store = open_store(store_path, app.settings)
+        scope = kept.get(store_path)
+        store = scope.open_store() if scope is not None else open_store(store_path, app.settings)
         if store.root not in seen:
             seen.add(store.root)
             yield store

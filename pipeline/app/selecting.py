@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 
 from pipeline.app import scopes, search
 from pipeline.app.application import App
@@ -61,11 +62,13 @@ def select(
     now = app.clock.now()
     begin = moment_of(wanted.since, now) if wanted.since else LONG_AGO
     end = moment_of(wanted.until, now) if wanted.until else None
-    found = [
+    fitting = (
         row
         for row in (_found(app, query, problems) if query.strip() else _every(app))
         if _fits(row[0].head, wanted) and _in_time(row[0].head, begin, end)
-    ]
+    )
+    # One more than is shown tells whether there are more; no head is read behind it.
+    found = list(islice(fitting, offset + limit + 1))
     part = found[offset : offset + limit]
     proved = borne_out(app.home, [document for document, _, _ in part])
     rows = [_selected(document, scope, score, proved) for document, scope, score in part]

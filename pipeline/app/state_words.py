@@ -116,6 +116,7 @@ def troubles(value: Mapping[str, Any]) -> list[str]:
     found.append(value["left_behind"])
     found += value["left_out"]
     found.append(f"ledger: {value['ledger']}" if value["ledger"] else "")
+    found += [f"mirror of agent-memory: {text}" for text in value["mirror"]]
     found.append(f"model calls wait: {value['spend']['held']}" if value["spend"]["held"] else "")
     found += [f"{held['jobs']}: {held['cause']}" for held in value["obstacles"]]
     events = value["spool"]

@@ -14,6 +14,7 @@ from pipeline.core import locks, paths
 from pipeline.core.errors import StoreError
 from pipeline.core.home import Home
 from pipeline.domain.job import Job
+from pipeline.formats.agent_memory import mirrored
 from pipeline.hooklib import ownership, projects
 from pipeline.hooklib.places import PROJECT_STORE
 from pipeline.intake import spool
@@ -70,6 +71,7 @@ def overview(
         "left_behind": moves.left_behind(files.stores(ledger), store),
         **files_of_others(home, store, settings),
         "ledger": ledger.note,
+        "mirror": mirrored.doubts(settings, home),
         "left_alone": projects.why_ignored(str(here), settings.projects.only, settings.projects.ignore),
         "mode": settings.store.mode,
         "at": now.timestamp(),
@@ -191,12 +193,12 @@ def _conversations(ledger: Ledger) -> dict[str, int]:
 def _run_rows(latest: list[runs.Run]) -> list[dict[str, Any]]:
     undone = {store: undone_runs(Path(store)) for store in {run.store for run in latest} if store}
     return [
-        {**run_row(run), "project": _project(run.store), "undone": run.id in undone.get(run.store, ())}
+        {**run_row(run), "project": project_of(run.store), "undone": run.id in undone.get(run.store, ())}
         for run in latest
     ]
 
 
-def _project(store: str) -> str:
+def project_of(store: str) -> str:
     """Return the name of the project that the memory folder `store` belongs to, as far as it is known."""
     path = Path(store)
     try:

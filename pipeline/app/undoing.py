@@ -39,8 +39,9 @@ class Part:
 def take_back(app: App, run: str = "") -> list[Part]:
     """Undo the change whose id is or begins with `run`, in every scope that has it; without one the newest.
 
-    Raises InputError when there is none, or more than one, and what `history.undo` raises. Where the second
-    scope fails the first stays undone, and the error says so.
+    Raises InputError when there is none, or more than one, and what `history.undo` raises; also where what
+    was done last is an undo, and the newest change left is of another scope: that one has to be named. Where
+    the second scope fails the first stays undone, and the error says so.
     """
     app.require_settings()
     found = _meant(app, run) if run else _newest(app)
@@ -81,7 +82,31 @@ def _newest(app: App) -> list[tuple[App, str]]:
             newest[scope.store_path] = (scope, item)
     last = max((item for _, item in newest.values()), key=lambda item: item.at or _EARLIEST).run
     whole = promoted_by(last) or last
-    return [(scope, item.run) for scope, item in standing if item.run in (whole, promotion_of(whole))]
+    found = [(scope, item.run) for scope, item in standing if item.run in (whole, promotion_of(whole))]
+    _require_meant(app, found)
+    return found
+
+
+def _require_meant(app: App, found: list[tuple[App, str]]) -> None:
+    """Raise InputError where a person goes back step by step and the next step is in another scope."""
+    heads = [
+        (item.at or _EARLIEST, scope.store_path, item.run)
+        for scope in scopes.keepers(app)
+        if not scope.is_fresh
+        for item in scope.open_store().history()[:1]
+    ]
+    _, path, run = max(heads, key=lambda head: head[0])
+    if turns_of(run)[1] % 2 == 0 or path in {scope.store_path for scope, _ in found}:
+        return
+    scope, change_id = found[0]
+    reason = next(item.reason for item in scope.open_store().history() if item.run == change_id)
+    raise InputError(
+        "the next change is none of where the last undo was, but of"
+        f" {scopes.SHOWN[scope_of(scope)]}: {reason}",
+        file=str(scope.store_path),
+        fix=f"`reverie undo {history.short_id(scope, change_id)}` takes that one back; `reverie history`"
+        " shows all.",
+    )
 
 
 def _meant(app: App, run: str) -> list[tuple[App, str]]:

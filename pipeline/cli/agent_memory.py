@@ -21,6 +21,7 @@ from pipeline.formats.agent_memory.layout import prepare
 from pipeline.formats.agent_memory.memory import Change, Page
 from pipeline.formats.agent_memory.querying import ORDERS, SORTS, Query
 from pipeline.formats.agent_memory.schema import IMPORTANCES, STATUSES, TASK, Record
+from pipeline.formats.agent_memory.shown import shown, shown_records
 from pipeline.hooklib.plain import clipped
 from pipeline.text.humanize import count
 
@@ -203,7 +204,7 @@ def update(
     memory = opened(folder)
     record, names = memory.update(ident, change)
     tell_warnings(memory)
-    value = {"memory": record, "updated_fields": names}
+    value = {"memory": shown(record), "updated_fields": names}
     words = f"changed {', '.join(names)} of {ident}" if names else f"{ident} is so already"
     output.data(value, lambda: output.line(words), as_json=as_json)
 
@@ -229,6 +230,7 @@ def archive(
         gone = [memory.get(ident, touch=False) for ident in idents] if dry_run else memory.archive(idents)
     else:
         gone = memory.archive_due(days=days, apply=not dry_run)
+    gone = shown_records(gone)
     tell_warnings(memory)
     word = "would be archived" if dry_run else "archived"
     output.data(gone, lambda: _tell_archived(gone, word), as_json=as_json)
@@ -255,7 +257,7 @@ def delete(
 def show_stats(folder: DirOption = None, as_json: JsonOption = False) -> None:
     """Count the memories by type and importance, and what they take."""
     memory = opened(folder)
-    found = memory.stats()
+    found = shown(memory.stats())
     tell_warnings(memory)
     output.data(found, lambda: _tell_stats(found), as_json=as_json)
 
@@ -268,7 +270,7 @@ def _task(status: str, blockers: Sequence[str] | None, outcome: str) -> dict[str
 
 
 def _tell_page(page: Page) -> None:
-    rows = [_row(record) for record in page.memories]
+    rows = [_row(record) for record in shown_records(page.memories)]
     table(["id", "type", "importance", "tags", "content"], rows, empty="no memory is like that")
     if page.has_more:
         output.talk(f"{page.total} in all; --offset {page.offset + page.limit} shows the next.")

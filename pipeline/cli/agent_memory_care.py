@@ -24,6 +24,7 @@ from pipeline.formats.agent_memory.index import VERSION, version_of
 from pipeline.formats.agent_memory.layout import acl_command
 from pipeline.formats.agent_memory.memory import Page
 from pipeline.formats.agent_memory.outcome import Synced, Wish, in_words
+from pipeline.formats.agent_memory.shown import shown_records
 from pipeline.text.humanize import count
 
 _MOST_ROWS = 20
@@ -183,7 +184,7 @@ def restrict(root: Path) -> None:
 def page_of(page: Page) -> dict[str, Any]:
     """Return a page of a query as a client is told of it."""
     return {
-        "memories": page.memories,
+        "memories": shown_records(page.memories),
         "total": page.total,
         "limit": page.limit,
         "offset": page.offset,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -19,8 +20,7 @@ from pipeline.cli.tables import table
 from pipeline.core.errors import UsageError
 from pipeline.formats.keisei import agents_file
 from pipeline.formats.keisei.agents import Agent
-from pipeline.formats.keisei.journals import stamp
-from pipeline.text.humanize import count
+from pipeline.text.humanize import count, day_and_time
 
 _COUNTED = {"client": "client's sum", "calls": "each call", "ledger": "ledger", "": ""}
 
@@ -58,7 +58,9 @@ def agents(
         output.talk(f"{count(number, 'agent')} written: {target}")
     found = _shown(known, over, limit, as_json=as_json)
     columns = ("agent", "for", "status", "began", "seconds", "tools", "in", "out", "counted")
-    output.data(found, lambda: table(columns, map(_row, found), empty="no agents"), as_json=as_json)
+    now = App().clock.now()
+    rows = (_row(agent, now) for agent in found)
+    output.data(found, lambda: table(columns, rows, empty="no agents"), as_json=as_json)
 
 
 def _shown(known: list[Agent], over: int, limit: int | None, *, as_json: bool) -> Sequence[Agent]:
@@ -76,14 +78,14 @@ def _tokens(agent: Agent) -> int:
     return agent.tokens.tokens_in + agent.tokens.tokens_out
 
 
-def _row(agent: Agent) -> tuple[object, ...]:
+def _row(agent: Agent, now: datetime) -> tuple[object, ...]:
     tokens = agent.tokens
     figures = (f"{tokens.tokens_in:,}", f"{tokens.tokens_out:,}") if tokens.counted else ("", "")
     return (
         agent.agent_type or agent.id,
         agent.description,
         agent.status,
-        "" if agent.started is None else stamp(agent.started),
+        "" if agent.started is None else day_and_time(agent.started, now),
         "" if agent.duration_ms is None else f"{agent.duration_ms / 1000:.0f}",
         agent.tool_uses,
         *figures,

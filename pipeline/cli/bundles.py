@@ -12,7 +12,7 @@ from pipeline.app import replaying, rerunning
 from pipeline.app.application import App
 from pipeline.app.bundles import Bundle
 from pipeline.app.replaying import Replayed
-from pipeline.app.rerunning import Rerun, Side
+from pipeline.app.rerunning import Rerun
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption, LlmOption
 from pipeline.cli.progress import progress
@@ -145,20 +145,12 @@ def _tell_rerun(found: Rerun) -> None:
         ["calls", *(f"{side.calls}, {side.tokens:,} tokens, ${side.dollars:.4f}" for side in sides)],
         ["outcome", *(str(side.done["outcome"]) for side in sides)],
     ]
-    names = dict.fromkeys(name for side in sides for name in _by_name(side))
-    rows += [[name, *(_by_name(side).get(name, "–") for side in sides)] for name in names]
+    rows += [[name, *(side.became.get(name, "–") for side in sides)] for name in found.names]
     table(["", "then", "now"], rows, empty="")
-    for name in names:
+    for name in found.names:
         texts = [side.texts.get(name, "") for side in sides]
         if any(texts) and texts[0] != texts[1]:
             output.line()
             output.line(name)
             output.hanging("  then  ", texts[0] or "–")
             output.hanging("  now   ", texts[1] or "–")
-
-
-def _by_name(side: Side) -> dict[str, str]:
-    """Return what became of each memory, by its name."""
-    found = {str(item["name"]): f"turned down: {item['reason']}" for item in side.done["rejected"]}
-    found |= {str(item["name"]): f"inbox: {item['reason']}" for item in side.done["proposals"]}
-    return found | {str(item["name"]): str(item["action"]) for item in side.done["actions"]}

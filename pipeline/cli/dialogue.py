@@ -16,7 +16,7 @@ from pipeline.cli.progress import progress
 from pipeline.cli.tables import table, titled
 from pipeline.core.errors import InputError
 from pipeline.core.zone import minute
-from pipeline.text.humanize import count, day_and_time, room
+from pipeline.text.humanize import count, day_and_time, room, short_path
 
 _WITH_IT = (
     "With the words go models' replies about them, what hooks told of them, the session's own memory, their"
@@ -40,7 +40,7 @@ def list_dialogue(as_json: JsonOption = False) -> None:
     def tell() -> None:
         shown = [
             [
-                row["project"] or "unknown",
+                short_path(row["project"]) or "unknown",
                 str(row["sessions"]),
                 room(row["bytes"]),
                 str(row["unread"]),
@@ -142,7 +142,7 @@ def delete(
     def tell() -> None:
         for row in rows if dry_run else ():
             when = day_and_time(row["last"], app.clock.now()) if row["last"] else "unknown"
-            output.line(f"{when:>12}  {row['project'] or 'unknown'}  {row['session_id']}")
+            output.line(f"{when:>12}  {short_path(row['project']) or 'unknown'}  {row['session_id']}")
         size = sum(row["size"] for row in rows)
         output.line(f"{count(len(rows), 'session')}, {room(size)} {'would go' if dry_run else 'deleted'}")
         kept = 0 if unread else sum(row["unread"] for row in found)

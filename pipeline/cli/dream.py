@@ -37,6 +37,12 @@ def consolidate(
 
 def reflect(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
+    since: Annotated[
+        str,
+        typer.Option(
+            "--since", metavar="WHEN", help="What was changed since 2026-11-20, yesterday, 7d or 2w."
+        ),
+    ] = "",
     graph: GraphOption = None,
     store: StoreOption = None,
     llm: LlmOption = None,
@@ -48,7 +54,7 @@ def reflect(
     """
     app = App(store=store, graph=graph, llm=llm)
     with progress("dreaming"):
-        report = dreams.consolidate(app, force=True, dry_run=dry_run)
+        report = dreams.consolidate(app, force=True, dry_run=dry_run, since=since)
         if not dry_run:
             views.reflection(app, app.open_store())
     output.data(report, lambda: _tell(report), as_json=as_json)

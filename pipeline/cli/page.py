@@ -41,16 +41,18 @@ def open_page(
     """
     app = App(store=store)
     from pipeline.web.serving import serve
-    from pipeline.web.site import site
+    from pipeline.web.site import site, warm
     from pipeline.web.visit import Setting
 
+    setting = Setting(folder=Path(app.here), secret=secrets.token_bytes(32), store=store)
+
     def ready(address: str) -> None:
+        warm(setting)
         output.line(address)
         output.talk("Ctrl-C ends it. Who has the address can read and change your memories.")
         if browser:
             webbrowser.open(_by_way_of_a_file(app.home, address))
 
-    setting = Setting(folder=Path(app.here), secret=secrets.token_bytes(32), store=store)
     serve(site(setting), port=port, idle_seconds=idle * 60, ready=ready)
 
 

@@ -71,6 +71,9 @@ def search(
     output.data(hits, lambda: _tell(hits, everywhere=everywhere, near=near), as_json=as_json)
     for problem in problems:
         output.talk(problem)
+    count = 0 if retired else app_search.archived_hits(app, wanted, everywhere=everywhere)
+    if count:
+        output.talk(f"{count} more {'is' if count == 1 else 'are'} retired: --retired shows them.")
 
 
 def embed(

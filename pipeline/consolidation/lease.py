@@ -61,6 +61,16 @@ def changed_ids(phase: PhaseContext, snapshot: Snapshot) -> dict[str, str]:
     }
 
 
+def changed_since(snapshot: Snapshot, moment: datetime) -> dict[str, str]:
+    """Return id → digest of every memory in `snapshot` that was last changed at `moment` or later."""
+    begin = moment.timestamp()
+    return {
+        document.id: document.digest
+        for document in snapshot.documents
+        if document.id and document.head.changed_at >= begin
+    }
+
+
 def carried_over_ids(phase: PhaseContext) -> list[str]:
     """Return the ids that an earlier dream carried over or failed on: they lead this one."""
     return dreams.carried_over(phase.ledger, phase.store_key)

@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -59,13 +60,15 @@ def dream(
     home: Path,
     force: bool = False,
     dry_run: bool = False,
+    since: datetime | None = None,
     last: Question | None = None,
 ) -> DreamReport:
     """Consolidate the store of `phase` if its gates are open, and return what was done.
 
     `force` skips the gates but not the locks; `dry_run` writes nothing, in the store or in the ledger but
-    for what model calls cost and their answers, which the next dream uses. `last` is asked after all else, on
-    a night on which something changed. A dream that a crash
+    for what model calls cost and their answers, which the next dream uses. `since` looks at what was
+    changed from then on instead of what changed since the last dream. `last` is asked after all else, on a
+    night on which something changed. A dream that a crash
     interrupted is finished first, and is then the one returned. A team's folder sees none. Raises StoreError
     when the store can't be written, LeaseLostError when another consolidation took over.
     """
@@ -91,7 +94,7 @@ def dream(
         if closed is not None:
             report.word, report.reason = "closed", closed.reason
             return report
-        return _work(phase, home, report, permit, None if dry_run else last, dry_run=dry_run)
+        return _work(phase, home, report, permit, None if dry_run else last, dry_run=dry_run, since=since)
 
 
 def _closed_meanwhile(phase: PhaseContext) -> Gate | None:
@@ -107,12 +110,13 @@ def _work(
     last: Question | None,
     *,
     dry_run: bool,
+    since: datetime | None,
 ) -> DreamReport:
     snapshot = _looked_at(phase, keep=not dry_run)
     ceiling = retire_ceiling(len(snapshot.documents), phase.settings.dream.retire_share)
     report.unread = snapshot.left_out()
     with collector_paused():
-        gathered = gather(phase, snapshot, home, ceiling=ceiling)
+        gathered = gather(phase, snapshot, home, ceiling=ceiling, since=since)
     asked = _asked(phase, home, report, gathered, snapshot, last, dry_run=dry_run)
     now = phase.clock.now()
     checked = check_plan(

@@ -34,7 +34,8 @@ _NO_VERB = (
 # Above each: a sentence that is kept for it · one that is not.
 _REMEMBER = (
     # “Remember that the host is reset each night.” · “I remember when this worked.”
-    rf"(?:{_LEAD}|[,;]\s+(?:and |so |but |please )?)(?:remember|keep in mind|bear in mind|note for later"
+    rf"(?:{_LEAD}|[,;]\s+(?:and |so |but |please )?)(?:remember|(?:keep|bear) (?:that |this |it )?in mind"
+    r"|note for later"
     rf"|make a note|don['’]t forget)\b"
     r"(?! (?:when|how|now|me)\b)",
     # “Merk dir, dass der Server neu ist.” · “Ich merke das.”
@@ -273,14 +274,15 @@ _ONCE = (
     r"|пока что)\b|今回だけ|とりあえず|这次|暂时|이번만|일단"
 )
 _BARE = (
-    r"^\W*(?:(?:please|bitte|por favor|per favore|请|пожалуйста)\W*)?(?:remember|keep in mind|keep|note"
+    r"^\W*(?:(?:please|bitte|por favor|per favore|请|пожалуйста)\W*)?(?:remember|keep in mind|keep|bear|note"
     r"|don['’]t forget|merke? dir|vergiss|retien(?:s|ez)"
     r"|souviens-toi(?: de)?|n['’]oublie(?:z)? pas|recuérd[ae]|recuerda|lembr[ea]-se|lembra|não se esqueça"
     r"|ricorda(?:ti|te|telo)?|ricordalo|non dimenticare"
     r"|覚えて(?:おいて|ください|ね)?|忘れないで|记住|记得|기억해|запомни(?:те)?|помни(?:те)?)[- ]*"
     r"(?:(?:that|this|it|in mind|das|dies|es|nicht|ça|cela|le|lo|eso|esto|disso|isso|di questo|questo"
     r"|这一点|这个|这件事|이것|이거|это|об этом|"
-    r"(?:それ|これ)を|ください|ね|줘|주세요|두세요| )*)\W*$|^\W*(?:recuérdalo|ricordatelo|ricordalo"
+    r"(?:それ|これ)を|ください|ね|줘|주세요|두세요| )*)\W*(?:in mind\W*)?"
+    r"(?:please|bitte)?\W*$|^\W*(?:recuérdalo|ricordatelo|ricordalo"
     r"|retiens-le|retenez-le|note-le)\W*$"
 )
 

@@ -1,8 +1,8 @@
 """agent-memory as a format: each line of its three files a memory, written under its own lock.
 
-The tier of our type is its type, our type its category, the word of our importance its importance. What its
-schema has no field for stands in one more, ``reverie``, as far as the line has room; where a person changed
-what both say, the fields of its own count.
+What its own fields say of a memory is what they say in the mirror of a store (`agent_memory.fields`). What
+its schema has no field for stands in one more, ``reverie``, as far as the line has room; where a person
+changed what both say, the fields of its own count.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +19,9 @@ from pipeline.core.clock import iso
 from pipeline.core.errors import InputError
 from pipeline.core.ids import new_id
 from pipeline.domain.memory import TYPES, Memory
-from pipeline.formats.agent_memory import AgentMemory, schema
+from pipeline.formats.agent_memory import AgentMemory, fields, schema
+from pipeline.formats.agent_memory.fields import CATEGORY, LONG_AGO, THEIRS
 from pipeline.formats.agent_memory.layout import FILES
-from pipeline.formats.agent_memory.mapping import OURS as MIRRORED
 from pipeline.formats.agent_memory.options import load
 from pipeline.formats.agent_memory.reading import Content, bytes_of, read
 from pipeline.formats.agent_memory.schema import KINDS, TASK, Record
@@ -31,14 +30,6 @@ from pipeline.hooklib.front_matter import text_of, texts_of
 from pipeline.store.files.document import front_of
 from pipeline.store.files.frontmatter_schema import first_line, to_memory
 
-_MORE = "reverie"
-_CATEGORY = "category"
-_TYPES = {"core": "project", "learning": "general", "task": "task"}
-"""Our type for a tier whose category names none of ours."""
-_WORDS = ((0.7, "high", 0.8), (0.4, "medium", 0.5), (0.0, "low", 0.3))
-_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
-_ENDED = "done"
-_OPEN = "open"
 _LEAVING = ("sources", "replaces", "cues", "aliases", "relations", "anchors")
 """What leaves a line first that would be too long."""
 _SHOWN = ("type", "importance", "tags", "status", "completed_at", "blockers", "outcome", "created", "updated")
@@ -135,30 +126,24 @@ def encoded(memory: Memory, base: Record | None) -> Record:
     """Return the line of `memory`: a new one, or `base` with what differs replaced."""
     if base is not None:
         return _onto(memory, base)
-    extra = dict(memory.extra)
-    # What the mirror of our store keeps of the line that a memory was.
-    kept = extra.get(MIRRORED)
-    kept = kept if isinstance(kept, dict) else {}
-    tier = kept["tier"] if kept.get("tier") in KINDS else memory.type_row.tier
-    category = kept.get(_CATEGORY)
-    if memory.type == _TYPES[tier]:
-        category = extra.pop(_CATEGORY, None) or category
-    created = memory.created or memory.updated or _LONG_AGO
+    tier, category = fields.tier_of(memory), fields.category_of(memory)
+    created = memory.created or memory.updated or LONG_AGO
     record: Record = {
         "id": memory.id or new_id(),
         "type": tier,
         "content": memory.body.strip("\n"),
-        "category": category if isinstance(category, str) else memory.type,
+        **({CATEGORY: category} if category else {}),
         "created_at": schema.stamp(created),
         "updated_at": schema.stamp(memory.updated or created),
         "accessed_at": schema.stamp(memory.updated or created),
         "access_count": 0,
-        "tags": list(_tags(memory)),
-        "importance": _word(memory.importance),
+        "tags": list(fields.tags_of(memory)),
+        "importance": fields.word_of(memory.importance),
         "archived": False,
     }
-    if tier == TASK:
-        record["task_metadata"] = _task(memory, created)
+    meta = fields.task_of(memory) if tier == TASK else {}
+    record |= {"task_metadata": meta} if meta else {}
+    extra = {key: value for key, value in memory.extra.items() if key != CATEGORY or value != category}
     return _with_more(record, replace(memory, extra=extra))
 
 
@@ -170,7 +155,7 @@ def _with_more(record: Record, memory: Memory) -> Record:
     more["type"] = memory.type  # The mirror of our store goes by it, whatever the category.
     for name in (None, *_LEAVING):
         more.pop(name, None)
-        whole = {**record, _MORE: more} if more else record
+        whole = {**record, THEIRS: more} if more else record
         if len(schema.line_of(whole)) <= schema.MOST_LINE:
             return whole
     text = {**record, "content": memory.whole_text.strip("\n")}
@@ -180,7 +165,7 @@ def _with_more(record: Record, memory: Memory) -> Record:
 def _onto(memory: Memory, base: Record) -> Record:
     """Return `base` with the fields in which `memory` differs from it, and nothing else changed."""
     there, now = encoded(decoded(base), None), encoded(memory, None)
-    names = ("content", _CATEGORY, "tags", "importance", "task_metadata", "updated_at", _MORE)
+    names = ("content", CATEGORY, "tags", "importance", "task_metadata", "updated_at", THEIRS)
     changed = {name: now.get(name) for name in names if now.get(name) != there.get(name)}
     record = {**base, **changed}
     # A memory keeps its tier: its type there is what it is known by.
@@ -189,23 +174,20 @@ def _onto(memory: Memory, base: Record) -> Record:
 
 def decoded(record: Record) -> Memory:
     """Return the memory in a line; what stands in ``reverie`` counts where the line itself says the same."""
-    tier, category = record["type"], record.get(_CATEGORY)
-    more = record.get(_MORE)
+    category = record.get(CATEGORY)
+    more = record.get(THEIRS)
     held: dict[str, Any] = dict(more) if isinstance(more, dict) else {}
     front: dict[str, Any] = {
         "id": record["id"],
-        "type": category if category in TYPES else _TYPES[tier],
+        "type": fields.type_of(record, held.get("type")),
         "tags": record["tags"],
-        "importance": next(share for _, word, share in _WORDS if word == record["importance"]),
+        "importance": fields.importance_of(record["importance"]),
         "created": _moment(record["created_at"]),
         "updated": record["updated_at"],
-        **_of_task(record.get("task_metadata")),
+        **_of_task(record),
     }
-    exact = held.get("type")
-    if category not in TYPES and exact in TYPES and TYPES[exact].tier == tier:
-        front["type"] = exact
-    if category and category not in TYPES:
-        front[_CATEGORY] = category
+    if category and category not in (front["type"], *TYPES):
+        front[CATEGORY] = category
     body = str(record["content"]).strip("\n") + "\n"
     plain = {"description": first_line(body)}
     merged = to_memory(
@@ -220,51 +202,26 @@ def _agrees(key: str, held: dict[str, Any], front: dict[str, Any]) -> bool:
         return False
     value = held[key]
     if key == "importance":
-        return isinstance(value, float | int) and 0 <= value <= 1 and _word(value) == _word(front[key])
+        return (
+            isinstance(value, float | int)
+            and 0 <= value <= 1
+            and fields.word_of(value) == fields.word_of(front[key])
+        )
     if key == "tags":
-        return _tags(Memory("", "", "", "", tags=tuple(texts_of(value)))) == tuple(front[key])
+        return fields.tags_of(Memory("", "", "", "", tags=tuple(texts_of(value)))) == tuple(front[key])
     if key == "status":
         blocked = bool(front.get("blockers"))
-        return _status(text_of(value), blocked) == _status(front[key], blocked)
+        return bool(fields.status_word(text_of(value), blocked=blocked) == front[key])
     return bool(held[key] == front[key])
 
 
-def _tags(memory: Memory) -> tuple[str, ...]:
-    fitting = [tag for tag in memory.tags if len(tag) <= schema.MOST_TAG_CHARACTERS]
-    return tuple(fitting[: schema.MOST_TAGS])
-
-
-def _word(share: float) -> str:
-    return next(word for least, word, _ in _WORDS if share >= least)
-
-
 def _moment(value: str) -> str:
-    return "" if schema.moment_of(value) == _LONG_AGO else value
+    return "" if schema.moment_of(value) == LONG_AGO else value
 
 
-def _status(status: str, blocked: bool) -> str:
-    ended = Memory("", "", "task", "", status=status).is_finished
-    return schema.COMPLETED if ended else schema.BLOCKED if blocked else schema.IN_PROGRESS
-
-
-def _task(memory: Memory, created: datetime) -> dict[str, Any]:
-    found: dict[str, Any] = {"status": _status(memory.status, bool(memory.blockers))}
-    if found["status"] == schema.COMPLETED:
-        found["completed_at"] = schema.stamp(memory.completed_at or memory.updated or created)
-    if found["status"] == schema.BLOCKED:
-        found["blockers"] = list(memory.blockers)
-    if memory.outcome:
-        found["outcome"] = memory.outcome
-    return found
-
-
-def _of_task(meta: object) -> dict[str, Any]:
+def _of_task(record: Record) -> dict[str, Any]:
     """Return what task metadata says, as front matter has it."""
-    if not isinstance(meta, dict):
-        return {}
-    status = meta.get("status")
-    found: dict[str, Any] = {"status": _ENDED if status == schema.COMPLETED else _OPEN}
-    ended = schema.moment_of(meta.get("completed_at"))
-    if ended is not None:
-        found["completed_at"] = iso(ended)
-    return found | {key: meta[key] for key in ("blockers", "outcome") if meta.get(key)}
+    found = fields.task_values(record)
+    ended = found.get("completed_at")
+    found |= {"completed_at": iso(ended)} if ended is not None else {}
+    return {key: value for key, value in found.items() if value}

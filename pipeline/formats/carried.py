@@ -167,7 +167,7 @@ def require(path: Path, *, folder: bool) -> None:
 def lost(format_: Format, memory: Memory) -> tuple[str, ...]:
     """Return the fields of `memory` that do not come back from `format_`."""
     back, blank = format_.there_and_back(memory), Memory(name="", description="", type="", body="")
-    if back.body.strip("\n") == memory.whole_text.strip("\n"):
+    if back.whole_text.strip("\n") == memory.whole_text.strip("\n"):
         back = replace(back, body=memory.body)  # Its steps stand there as text.
     return tuple(
         name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from pipeline.core.errors import InputError, UsageError
+from pipeline.core.errors import UsageError
 from pipeline.formats.carried import Format
 
 _HOMES = {
@@ -12,26 +12,17 @@ _HOMES = {
     "cognitive": ("front_matter_notes", "Cognitive"),
     "agent-memory": ("agent_memory_records", "AgentMemoryRecords"),
     "s09": ("s09", "S09"),
+    "keisei": ("keisei_records", "KeiSeiRecords"),
     "claude-mem": ("claude_mem", "ClaudeMem"),
     "basic-memory": ("front_matter_notes", "BasicMemory"),
     "mem0-json": ("mem0", "Mem0"),
     "chatgpt-export": ("chatgpt", "ChatGpt"),
 }
 NAMES = tuple(_HOMES)
-NO_MEMORIES = {
-    "keisei": (
-        "traces tell what was done, and none of it is a memory",
-        "`reverie ingest` reads transcripts, and `reverie extract` makes memories of them.",
-    ),
-}
-"""Formats of which nothing is a memory: why, and what to do."""
 
 
 def format_named(name: str) -> Format:
-    """Return the format called `name`. Raises UsageError for one that there is not, InputError for traces."""
-    if name in NO_MEMORIES:
-        why, fix = NO_MEMORIES[name]
-        raise InputError(why, fix=fix)
+    """Return the format called `name`. Raises UsageError for one that there is not."""
     if name not in _HOMES:
         raise UsageError(f"there is no format {name!r}", fix=f"Formats: {', '.join(NAMES)}.")
     module, kind = _HOMES[name]

@@ -8,7 +8,7 @@ read yet stays unless a person says otherwise: memories may still come of it.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from pipeline.config import DialogueSettings
 
+First = Callable[[Collection[str]], object]
+"""Takes out what is kept elsewhere of the dialogue of sessions, by their ids."""
 HOST_DAYS = 30
 """Days that Claude Code keeps a transcript where its settings don't say."""
 LONGER_DAYS = 30
@@ -83,8 +85,15 @@ def held(ledger: Ledger) -> list[Held]:
     return sorted(found, key=lambda item: (item.last, item.key))
 
 
-def delete(ledger: Ledger, keys: Collection[str], *, unread: bool = False) -> list[Held]:
-    """Delete what was read of the source files `keys`, with `unread` all of it; return what went of each."""
+def delete(ledger: Ledger, keys: Collection[str], *, first: First, unread: bool = False) -> list[Held]:
+    """Delete what was read of the source files `keys`, with `unread` all of it; return what went of each.
+
+    What was drawn from it and is kept elsewhere goes `first`: where that fails, nothing is deleted.
+    """
+    asked = (item for item in held(ledger) if item.key in keys)
+    sessions = {item.session_id for item in asked if item.size > (0 if unread else item.unread_size)} - {""}
+    if sessions:
+        first(sessions)
     gone = []
     with ledger.transaction():
         # So that nothing of it can be read in what the file no longer uses.
@@ -109,8 +118,10 @@ def delete(ledger: Ledger, keys: Collection[str], *, unread: bool = False) -> li
     return gone
 
 
-def sweep(ledger: Ledger, settings: DialogueSettings, now: Moment) -> int:
+def sweep(ledger: Ledger, settings: DialogueSettings, now: Moment, *, first: First) -> int:
     """Once a day, delete what was read and is older than the setting says; return the bytes that went.
+
+    `first` as with `delete`.
 
     After more than a week without it nothing is deleted until it is due once more, a day later at least: a
     clock that jumped ahead for an hour makes nothing old.
@@ -128,7 +139,7 @@ def sweep(ledger: Ledger, settings: DialogueSettings, now: Moment) -> int:
         ledger.execute(sql, (before,))
         old = (item for item in held(ledger) if 0 < item.last < before)
         keys = [item.key for item in old if item.size > item.unread_size]
-        gone = sum(item.size for item in delete(ledger, keys)) if keys else 0
+        gone = sum(item.size for item in delete(ledger, keys, first=first)) if keys else 0
         ledger.execute("DELETE FROM chores WHERE name = ?", (_LEAP,))
     else:
         _note(ledger, _LEAP, at)

@@ -270,6 +270,27 @@ def list_runs(ledger: Ledger, *, limit: int = 20, key: str | None = None) -> lis
     return [Run(*row) for row in rows]
 
 
+def page_of(
+    ledger: Ledger, kinds: Sequence[str], *, stores: Sequence[str] | None = None, start: int, limit: int
+) -> tuple[list[Run], int]:
+    """Return runs of these kinds without their replies, newest first, and how many all are.
+
+    Of all stores, or of `stores`.
+    """
+    where = f"kind IN ({', '.join('?' * len(kinds))})"
+    values = [*kinds]
+    if stores is not None:
+        where += f" AND store IN ({', '.join('?' * len(stores))})"
+        values += stores
+    total = ledger.value(f"SELECT count(*) FROM runs WHERE {where}", values)
+    columns = _COLUMNS.replace("reply_json", "NULL AS reply_json")
+    rows = ledger.rows(
+        f"SELECT {columns} FROM runs WHERE {where} ORDER BY started_at DESC, id DESC LIMIT ? OFFSET ?",
+        [*values, limit, start],
+    )
+    return [Run(*row) for row in rows], int(total or 0)
+
+
 def _refusal(ledger: Ledger, run_id: str, action: str) -> LedgerError:
     known = run(ledger, run_id)
     state = (

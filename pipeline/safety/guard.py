@@ -10,9 +10,9 @@ run them all, and ``python -m bench.permissions`` counts what the words alone ar
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
-from functools import cache
+from functools import cache, lru_cache
 
 from pipeline.safety.invisible import has_hidden
 from pipeline.safety.tongues import Tongue, tongues
@@ -53,6 +53,9 @@ def _any_of(wordings: tuple[Wording, ...], flags: int = 0) -> re.Pattern[str]:
 
 
 _MARKUP = _any_of(MARKUP, re.MULTILINE)
+_REMEMBERED = 20_000
+_SHORT = 300
+"""Sentences of which the last answers are kept, and characters of the longest."""
 _EDGES = " \t\"'“”„«»「」()[]*-–—<>"
 _MARKER = re.compile(r"<!--\s*(?:reverie|run)\s*:", re.IGNORECASE)
 _CLAUSE = re.compile(r"[.:](?=\s|$)|[;!?,…。；：！？，、،؛؟।\n]")
@@ -164,12 +167,33 @@ def doubt(text: str) -> str | None:
     whoever understands the text decides, a second reader or a person.
     """
     sentences = [part.strip(_EDGES) for part in _SENTENCE.split(text)]
-    parts = [(part.strip(_EDGES), sentence) for sentence in sentences for part in _CLAUSE.split(sentence)]
-    for rules in _rules():
-        # What nobody need be asked may span clauses; a right and its limits are looked for in one.
-        if any(rules.permits(*part) for part in parts) or any(map(rules.needless.search, sentences)):
-            return "a permission"
-    for rules in _rules():
-        if any(rules.commands(clause) for clause, _ in parts) or any(map(rules.orders.search, sentences)):
-            return "an instruction"
-    return "an instruction" if _BY_ADDRESS.search(text) else None
+    if any(map(_permits, sentences)):
+        return "a permission"
+    return "an instruction" if any(map(_commands, sentences)) or _BY_ADDRESS.search(text) else None
+
+
+def _remembered(judge: Callable[[str], bool]) -> Callable[[str], bool]:
+    """Return `judge` with its last answers about short texts kept.
+
+    A store that is taken in says much of it again: a title stands in its memory and in every edge.
+    """
+    kept = lru_cache(_REMEMBERED)(judge)
+    return lambda text: (kept if len(text) <= _SHORT else judge)(text)
+
+
+@_remembered
+def _permits(sentence: str) -> bool:
+    """Whether `sentence` gives the assistant a right by the rules of any tongue."""
+    clauses = [part.strip(_EDGES) for part in _CLAUSE.split(sentence)]
+    # What nobody need be asked may span clauses; a right and its limits are looked for in one.
+    return any(
+        any(rules.permits(clause, sentence) for clause in clauses) or rules.needless.search(sentence)
+        for rules in _rules()
+    )
+
+
+@_remembered
+def _commands(sentence: str) -> bool:
+    """Whether `sentence` is an order to a model by the rules of any tongue."""
+    clauses = [part.strip(_EDGES) for part in _CLAUSE.split(sentence)]
+    return any(any(map(rules.commands, clauses)) or rules.orders.search(sentence) for rules in _rules())

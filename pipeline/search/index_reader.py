@@ -252,6 +252,15 @@ class Reader:
         found = self._all("SELECT path, size, mtime_ns, ctime_ns FROM documents")
         return {path: (size, mtime, ctime) for path, size, mtime, ctime in found}
 
+    def texts_with(self, needle: str) -> "dict[str, tuple[str, str]]":
+        """Return by path the digest of every memory, and what is shown of those whose text may have `needle`.
+
+        That of the others is "".
+        """
+        may_have = "instr(shown, ?) OR instr(shown, '\"cut\": true')"
+        sql = f"SELECT path, digest, CASE WHEN {may_have} THEN shown ELSE '' END FROM documents"
+        return {path: (digest, text) for path, digest, text in self._all(sql, [needle])}
+
     def digests(self) -> "list[str]":
         """Return the digest of each memory it knows, in no order."""
         return [found for (found,) in self._all("SELECT digest FROM documents")]

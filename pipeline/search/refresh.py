@@ -32,13 +32,18 @@ from pipeline.store import (
     Document,
     Snapshot,
     Store,
+    archived_paths,
     folder_times,
     is_retired,
+    looks_anew,
     scan_archive,
 )
 from pipeline.store.derived import cues
 from pipeline.store.files.layout import FileStamp
 from pipeline.verify.provenance import said_at
+
+_LISTED = "listed"
+"""Under this the index of an archive keeps which files were there."""
 
 Beside = tuple[str, tuple[str, ...]]
 """A digest of a text and the cues made for it (`store.derived.cues`)."""
@@ -60,7 +65,8 @@ def refresh_index(
     if last is not None and not rebuild and not notes and last.is_so(home, store):
         _LAST[store] = last
         return 0
-    with SearchIndex.open(home, store.root) as index:
+    # What was looked at before the times of the folders were would hide what changed in between.
+    with SearchIndex.open(home, store.root) as index, looks_anew():
         if rebuild:
             index.rebuild()
         _let_settle(store.root, index)
@@ -154,13 +160,39 @@ def _sure(folders: Mapping[str, tuple[int, int]], moment: int) -> dict[str, tupl
     return {path: (0, 0) if is_hot(times[1], moment) else times for path, times in folders.items()}
 
 
-def refresh_archive_index(home: Path, store: Store, now: datetime) -> int:
+def refresh_archive_index(home: Path, store: Store, now: datetime, *, rebuild: bool = False) -> int:
     """Do as `refresh_index` does for the archive of `store`, which has an index of its own."""
+    listed = _sum_of(archived_paths(store.root))
     with SearchIndex.open(home, store.root / ARCHIVE) as index:
+        if rebuild:
+            index.rebuild()
         return index.sync(
             search_rows(scan_archive(store.root).documents),
-            notes={"store": str(store.root / ARCHIVE), "synced": iso(now)},
+            notes={"store": str(store.root / ARCHIVE), "synced": iso(now), _LISTED: listed},
         )
+
+
+def refresh_changed_archive_index(home: Path, store: Store, now: datetime) -> bool:
+    """Do so where another file is in the archive than the last time; return whether any is there.
+
+    No file is read to know that.
+    """
+    there = archived_paths(store.root)
+    file = index_reader.index_path(str(home), str(store.root / ARCHIVE))
+    try:
+        with index_reader.Reader(file) as reader:
+            listed = reader.notes().get(_LISTED, "")
+    except index_reader.NoIndexError:
+        if not there:
+            return False
+        listed = ""
+    if listed != _sum_of(there):
+        refresh_archive_index(home, store, now)
+    return bool(there)
+
+
+def _sum_of(paths: Sequence[str]) -> str:
+    return digest("\n".join(paths))
 
 
 def sweep_indexes(home: Path) -> list[Path]:

@@ -17,6 +17,7 @@ from pipeline.formats.agent_memory.memory import AgentMemory, Change
 from pipeline.formats.agent_memory.options import default_folder, load
 from pipeline.formats.agent_memory.querying import Query, seconds
 from pipeline.formats.agent_memory.schema import CORE, IMPORTANCES, LEARNING, STATUSES, TASK, Record, stamp
+from pipeline.formats.agent_memory.shown import shown, shown_records
 from pipeline.formats.agent_memory.starting import log_to, start
 from pipeline.server.agent_memory_tools import SCHEME
 from pipeline.server.calls import Answer, Call
@@ -55,7 +56,7 @@ def store(call: Call, given: dict[str, Any]) -> Answer:
             record, _ = memory.update(given["id"], change, kind=given["type"])
         else:
             record = memory.append(given["type"], given["content"], **more)
-    return {"id": record["id"], "created": "id" not in given, "memory": record}
+    return {"id": record["id"], "created": "id" not in given, "memory": shown(record)}
 
 
 def query(call: Call, given: dict[str, Any]) -> Answer:
@@ -63,7 +64,7 @@ def query(call: Call, given: dict[str, Any]) -> Answer:
     with _TURN:
         page = memory_of(call.app()).query(Query(**given))
     return {
-        "memories": page.memories,
+        "memories": shown_records(page.memories),
         "total": page.total,
         "limit": page.limit,
         "offset": page.offset,
@@ -77,7 +78,7 @@ def update(call: Call, given: dict[str, Any]) -> Answer:
     changes = {name: value for name, value in given.items() if name != "id"}
     with _TURN:
         record, names = memory_of(call.app()).update(given["id"], Change(**changes))
-    return {"memory": record, "updated_fields": names}
+    return {"memory": shown(record), "updated_fields": names}
 
 
 def delete(call: Call, given: dict[str, Any]) -> Answer:
@@ -90,7 +91,7 @@ def delete(call: Call, given: dict[str, Any]) -> Answer:
 def stats(call: Call, _: dict[str, Any]) -> Answer:
     """Count the memories."""
     with _TURN:
-        return memory_of(call.app()).stats()
+        return dict(shown(memory_of(call.app()).stats()))
 
 
 # -- resources ----------------------------------------------------------------------------------------
@@ -108,8 +109,8 @@ def read(app: App, uri: object) -> dict[str, Any]:
         memory = memory_of(app)
         records, more = made(memory)
         now = stamp(memory.now())
-    shown = records[:_MOST]
-    value = {"memories": shown, "count": len(shown), "generated_at": now, **more}
+    some = shown_records(records[:_MOST])
+    value = {"memories": some, "count": len(some), "generated_at": now, **shown(more)}
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return {"uri": uri, "mimeType": "application/json", "text": text}
 

@@ -74,7 +74,13 @@ def reflect(call: Call, given: dict[str, Any]) -> Answer:
         call.go_on(f"question {asked['model']} to the model")
 
     call.go_on("looking at what changed")
-    report = consolidate(call.app(), force=True, dry_run=given.get("dry_run", False), between=between)
+    report = consolidate(
+        call.app(),
+        force=True,
+        dry_run=given.get("dry_run", False),
+        since=given.get("since", ""),
+        between=between,
+    )
     return _as_answer(report)
 
 

@@ -175,7 +175,10 @@ _TOOLS: tuple[Tool, ...] = (
         "Reflect on the memories",
         "Merge doubles and draw insights over the memories of this project now; it asks a model and may take"
         " minutes. With dry_run it only says what it would do. Only when the person asks for it.",
-        fields(dry_run=flag(default=False)),
+        fields(
+            since=text("Left out: what changed since the last time. 2026-11-20, yesterday, 7d, 2w.", most=40),
+            dry_run=flag(default=False),
+        ),
         answer(
             word=text("done, nothing, closed, partial, dry or failed."),
             reason=text(),

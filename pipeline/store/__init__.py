@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from pipeline.core.lazily import exports
 
 if TYPE_CHECKING:
+    from pipeline.store.catalogue.one_look import looks_anew, one_look
     from pipeline.store.derived.usage import Use, counted_since, last_uses
     from pipeline.store.file_operations import (
         Applied,
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from pipeline.store.files.frontmatter_schema import is_retired
     from pipeline.store.files.layout import ARCHIVE, Problem, folder_times, is_live, memory_folders
     from pipeline.store.files.scanning import Document, Snapshot
-    from pipeline.store.history.archive import Retired, scan_archive
+    from pipeline.store.history.archive import Retired, archived_paths, scan_archive
     from pipeline.store.history.episodes import Episode
     from pipeline.store.history.episodes import days as diary_days
     from pipeline.store.history.episodes import read_day as diary_day
@@ -44,13 +45,14 @@ if TYPE_CHECKING:
 __getattr__ = exports(
     __name__,
     {
+        "catalogue.one_look": "looks_anew one_look",
         "derived.usage": "Use counted_since last_uses",
         "file_operations": "Applied ChangeSet Move Operation Put Restore Retire WriteFile",
         "files.frontmatter_schema": "is_retired",
         "files.layout": "ARCHIVE Problem folder_times is_live memory_folders",
         "files.scanning": "Document Snapshot",
         "soundness": "fsck",
-        "history.archive": "Retired scan_archive",
+        "history.archive": "Retired archived_paths scan_archive",
         "history.episodes": "Episode diary_days=days diary_day=read_day",
         "history.forgotten": "Forgotten",
         "history.generations": "FileChange FileDiff Generation base_of short_ids turns_of undo_id",
@@ -88,6 +90,7 @@ __all__ = [
     "Undone",
     "Use",
     "WriteFile",
+    "archived_paths",
     "base_of",
     "counted_since",
     "diary_day",
@@ -98,7 +101,9 @@ __all__ = [
     "is_live",
     "is_retired",
     "last_uses",
+    "looks_anew",
     "memory_folders",
+    "one_look",
     "require_owner",
     "require_writable",
     "scan_archive",

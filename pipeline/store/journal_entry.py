@@ -6,15 +6,17 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pipeline.core.atomic import fsync_dir
 from pipeline.core.errors import PathEscapeError
 from pipeline.core.ids import digest
 from pipeline.store.file_operations import Change, IndexWrite, Move, Put, Restore, Retire, WriteFile
-from pipeline.store.files.layout import bytes_at, check_path, inside
+from pipeline.store.files.layout import PRIVATE, bytes_at, check_path, inside, read_regular
 
+_MOST_ASIDE = 200
+"""Characters of the name of a file that gave way."""
 _SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _KINDS: dict[type, str] = {
     Put: "memory",
@@ -36,6 +38,22 @@ _STAGED = re.compile(r"[A-Za-z0-9_-]+")
 def file_id(change_id: str) -> str:
     """Return `change_id` if it can be a file name, else a digest of it."""
     return change_id if _SAFE_ID.fullmatch(change_id) else digest(change_id)[:40]
+
+
+def aside_name(staged: str, path: str) -> str:
+    """Return how the file `staged` for `path` is called where it gave way and lies beside the others."""
+    return f"{staged}-{PurePosixPath(path).name}"[-_MOST_ASIDE:]
+
+
+def set_aside(root: Path, change_id: str, path: str) -> bytes | None:
+    """Return what change set `change_id` had for `path` where another's file stayed; None once it is gone."""
+    folder = root / PRIVATE / "conflicts"
+    begin, end = f"{file_id(change_id)}-", f"-{PurePosixPath(path).name}"
+    for file in sorted(folder.glob("*")) if folder.is_dir() else ():
+        whole = len(file.name) < _MOST_ASIDE
+        if file.name.endswith(end[-_MOST_ASIDE:]) and (file.name.startswith(begin) or not whole):
+            return read_regular(file)[0]
+    return None
 
 
 def digest_of(root: Path, path: str) -> str | None:

@@ -351,7 +351,7 @@ class Store:
             documents = look.documents
             with self._scanner.writing_beside():
                 wrote = self._rebuild(documents, now, begin=begin)
-                wrote += derived_files.write(self.root, self._scanner, documents, now)
+                wrote += derived_files.write(self.root, self._scanner, documents, now, anew=anew)
             retention.sweep_temps(self.root, SystemClock().now().timestamp())
             self._written.compact()
             self.identities.compact()

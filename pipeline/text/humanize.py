@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
+from pathlib import Path
 
 from pipeline.core.zone import local
 
@@ -35,10 +37,20 @@ def span(seconds: float) -> str:
 
 
 def day_and_time(seconds: float, now: datetime) -> str:
-    """Return local ``14:02`` for the last 20 hours, ``27 Nov 14:02`` before, five or twelve characters."""
+    """Return local ``14:02`` for the last 20 hours, ``27 Nov 14:02`` before, at most twelve characters.
+
+    In another year it is ``27 Nov 2025``.
+    """
     moment = local(datetime.fromtimestamp(seconds, UTC))
-    recent = 0 <= now.timestamp() - seconds < 72_000
-    return moment.strftime("%H:%M" if recent else "%d %b %H:%M")
+    if 0 <= now.timestamp() - seconds < 72_000:
+        return moment.strftime("%H:%M")
+    return moment.strftime("%d %b %H:%M" if moment.year == local(now).year else "%d %b %Y")
+
+
+def short_path(path: str) -> str:
+    """Return `path` as a shell takes it, with ``~`` for the person's own folder."""
+    home = str(Path.home())
+    return "~" + path[len(home) :] if path == home or path.startswith(home + os.sep) else path
 
 
 def room(size: int) -> str:

@@ -42,8 +42,8 @@ def data(part: RelationMap, whole: RelationMap, address: Callable[[int, Spot], s
 
 def rows(part: RelationMap, start: int, most: int) -> list[dict[str, Any]]:
     """Return the spots of `part` from `start` on, each with its relations in words and the spots there."""
-    around = part.around()
     chosen: Sequence[Spot] = part.spots[start : start + most] if most else part.spots
+    around = part.around(range(start, start + len(chosen)))
     return [
         {
             "number": number,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from pipeline.app import browsing, selecting
@@ -10,6 +11,7 @@ from pipeline.app.browsing import Wanted
 from pipeline.app.scopes import SHOWN
 from pipeline.core.errors import InputError, SearchError, UsageError
 from pipeline.domain.memory import TYPES
+from pipeline.hooklib.asleep import ARCHIVED
 from pipeline.store.catalogue.sleep import BANDS
 from pipeline.web.visit import Visit
 
@@ -38,9 +40,14 @@ def listed(visit: Visit, app: App, start: int, *, by_meaning: bool = True) -> di
         band=visit.asked("band"),
         sort=visit.asked("sort") or next(iter(_ORDERS)),
     )
+    # While somebody types, and beside a memory, what is shown and a page more of it will do.
+    most = selecting.MOST if by_meaning or wanted.is_filtered else min(selecting.MOST, start + 2 * ROWS)
     trouble = ""
+    left_out = Counter[str]()
     try:
-        found, total, problems = browsing.browse(app, wanted, start=start, limit=ROWS, by_meaning=by_meaning)
+        found, total, problems = browsing.browse(
+            app, wanted, start=start, limit=ROWS, most=most, by_meaning=by_meaning, left_out=left_out
+        )
     except (InputError, SearchError) as error:
         if isinstance(error, UsageError):
             raise
@@ -51,8 +58,9 @@ def listed(visit: Visit, app: App, start: int, *, by_meaning: bool = True) -> di
         "total": total,
         "start": start,
         "size": ROWS,
-        "most": selecting.MOST,
+        "most": most,
         "problems": problems,
+        "archived": 0 if wanted.band else left_out[ARCHIVED],
         "trouble": trouble,
         "wanted": wanted,
         "fields": _FIELDS,

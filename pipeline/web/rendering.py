@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,7 @@ def environment() -> Environment:
     )
     made.globals |= {"compare": compare, "word_diff": word_diff}
     made.filters |= {"day": zone.day, "minute": zone.minute, "count": count, "dollars": dollars}
+    made.filters |= {"moment": moment, "capitalize_first": capitalized}
     return made
 
 
@@ -51,3 +53,13 @@ def render(template: str, **values: Any) -> str:
 def dollars(amount: float) -> str:
     """Return an amount with as many digits as tell something: ``$1.20``, ``$0.0013``."""
     return f"${amount:.2f}" if amount >= 1 or not amount else f"${amount:.4f}"
+
+
+def moment(seconds: float) -> str:
+    """Return a moment of the ledger (epoch seconds) as day and minute by the clocks of the zone."""
+    return zone.minute(datetime.fromtimestamp(seconds, UTC))
+
+
+def capitalized(text: str) -> str:
+    """Return `text` as the beginning of a sentence; the rest of it stays, unlike by ``capitalize``."""
+    return text[:1].upper() + text[1:]

@@ -14,12 +14,20 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from pipeline.app import browsing
+from pipeline.app.browsing import Wanted
+from pipeline.app.kept_stores import ServedApp, Stores
 from pipeline.app.retried import retried
 from pipeline.core.errors import ConflictError, InputError, ReverieError, UnknownMemoryError, cause
+from pipeline.store import one_look
 from pipeline.web.pages import PAGES
-from pipeline.web.rendering import STATIC, render
+from pipeline.web.rendering import STATIC, environment, render
 from pipeline.web.visit import MOST_FORM, SECTIONS, PageFunction, Setting, Visit
 
+AT_EACH_KEY_SECONDS = 2.0
+"""So old a look at the files may be for what is shown while somebody types."""
+_FIRST = ("frame.html", "memories.html", "memories_found.html", "memories_parts.html")
+"""What the first page is made of."""
 LOG = logging.getLogger("reverie.web")
 _FILES = {
     "style.css": "text/css",
@@ -45,6 +53,19 @@ def site(setting: Setting) -> Starlette:
     return made
 
 
+def warm(setting: Setting) -> None:
+    """Begin to read what the first page needs, while the browser is still on its way."""
+
+    def look(stores: Stores) -> None:
+        app = ServedApp(stores, store=setting.store, folder=setting.folder)
+        for template in _FIRST:
+            environment().get_template(template)
+        with one_look():
+            browsing.browse(app, Wanted(), limit=1)
+
+    setting.stores.warm(look)
+
+
 def _endpoint(page: PageFunction, setting: Setting) -> Any:
     async def answer(request: Request) -> Response:
         try:
@@ -63,14 +84,13 @@ def _answered(
 ) -> Response:
     """Return what `page` answers; the boundary at which any error becomes one readable page."""
     try:
-        visit = Visit(request, setting, form)
-        if visit.changes and not visit.is_proved:
-            raise InputError(
-                "this form is not of the page as it runs now",
-                fix="Go back, load the page again, and send it anew.",
-            )
-        # What changes while it is read is read again; a change is never tried twice here.
-        return page(visit) if visit.changes else retried(page)(visit)
+        if request.method != "GET":
+            return _of_page(page, request, setting, form)
+        try:
+            return _looked_at(page, request, setting, AT_EACH_KEY_SECONDS if _is_part(request) else 0.0)
+        except ConflictError:
+            # What changed while it was read is read again; a change is never tried twice here.
+            return retried(_looked_at)(page, request, setting, 0.0)
     except ReverieError as error:
         return _failure(request, error, _status_of(error))
     except OSError as error:
@@ -79,6 +99,29 @@ def _answered(
         LOG.exception("a page failed: %s", request.url.path.rpartition("/")[2])
         fix = "This is a fault in Reverie; the log has where."
         return _failure(request, ReverieError(str(error) or "something that nobody foresaw", fix=fix), 500)
+
+
+def _is_part(request: Request) -> bool:
+    return "part" in request.query_params
+
+
+def _looked_at(page: PageFunction, request: Request, setting: Setting, within: float) -> Response:
+    # What only shows looks at the files once for all that it shows.
+    with one_look(within):
+        return _of_page(page, request, setting, {})
+
+
+def _of_page(
+    page: PageFunction, request: Request, setting: Setting, form: Mapping[str, list[str]]
+) -> Response:
+    with setting.stores.taken() as stores:
+        visit = Visit(request, setting, form, stores)
+        if visit.changes and not visit.is_proved:
+            raise InputError(
+                "this form is not of the page as it runs now",
+                fix="Go back, load the page again, and send it anew.",
+            )
+        return page(visit)
 
 
 def _status_of(error: ReverieError) -> int:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from threading import local
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -19,11 +19,11 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from pipeline.app.application import App
+from pipeline.app.kept_stores import KeptStores, ServedApp, Stores
 from pipeline.context import known_stores
 from pipeline.core.errors import InputError, UsageError
 from pipeline.core.home import Home
 from pipeline.core.ids import digest
-from pipeline.store import Store
 from pipeline.web.rendering import render
 
 MOST_FORM = 400_000
@@ -36,6 +36,8 @@ SECTIONS = (
     ("dreams", "Dreams", "dreams"),
     ("inbox", "Inbox", "inbox"),
     ("graph", "Graph", "graph"),
+    ("runs", "Runs", "runs"),
+    ("tools", "Tools", "tools"),
     ("cost", "Cost", "cost"),
     ("health", "Health", "health"),
 )
@@ -58,6 +60,7 @@ class Setting:
     folder: Path
     secret: bytes
     store: Path | None = None
+    stores: KeptStores = field(default_factory=KeptStores)
 
     @property
     def proof(self) -> str:
@@ -65,28 +68,13 @@ class Setting:
         return hmac.new(self.secret, b"form", sha256).hexdigest()
 
 
-class _Kept(local):
-    """The stores that were opened, for each thread its own: only what changed since is looked at again."""
-
-    def __init__(self) -> None:
-        self.stores: dict[Path, Store] = {}
-
-
-_KEPT = _Kept()
-
-
-class _PageApp(App):
-    """The use cases as the page has them, over stores that stay open from one request to the next."""
-
-    def __init__(self, *, store: Path | None, folder: Path | None = None) -> None:
-        super().__init__(store=store, folder=folder)
-        self._kept = _KEPT.stores
-
-
 class Visit:
-    """One request."""
+    """One request; `stores` are kept open, and nobody else's while it lasts."""
 
-    def __init__(self, request: Request, setting: Setting, form: Mapping[str, list[str]]) -> None:
+    def __init__(
+        self, request: Request, setting: Setting, form: Mapping[str, list[str]], stores: Stores
+    ) -> None:
+        self._stores = stores
         self.request = request
         self.setting = setting
         self._form = form
@@ -98,11 +86,19 @@ class Visit:
     def app(self) -> App:
         """Return Reverie over the chosen memories: those that count in the project here, or of one folder."""
         if self.choice.key:
-            return _PageApp(store=self.choice.path)
-        return _PageApp(store=self.setting.store, folder=self.setting.folder)
+            return ServedApp(self._stores, store=self.choice.path)
+        return ServedApp(self._stores, store=self.setting.store, folder=self.setting.folder)
 
+    @property
+    def apart(self) -> App:
+        """Return the same as `app` with stores of its own, for what takes seconds: nobody waits for it."""
+        if self.choice.key:
+            return App(store=self.choice.path)
+        return App(store=self.setting.store, folder=self.setting.folder)
+
+    @cached_property
     def choices(self) -> list[Choice]:
-        """Return the folders one may choose: the project here first, then every other that is known."""
+        """The folders one may choose: the project here first, then every other that is known."""
         here = App(store=self.setting.store, folder=self.setting.folder)
         found = [Choice("", _label(here.store_path), here.store_path)]
         if Home(here.home).ledger.exists():
@@ -113,7 +109,7 @@ class Visit:
 
     def _chosen(self) -> Choice:
         wanted = self.asked("in")
-        for choice in self.choices():
+        for choice in self.choices:
             if choice.key == wanted:
                 return choice
         raise InputError("there is no such memory folder", fix="Choose one of the list.")
@@ -166,6 +162,12 @@ class Visit:
     def memory(self, ref: str, scope: str = "", **query: Any) -> str:
         """Return the address of the memory that `ref` means in `scope`, whatever letters its name has."""
         return self.url(self.memory_path(ref), scope=scope, **query)
+
+    def run(self, run: str, kind: str) -> str:
+        """Return the address of a run, "" for what no page shows: a change that a program asked for."""
+        pages = {"extract": (f"runs/{run}", {}), "dream": ("dreams", {"run": run})}
+        path, query = pages.get(kind, ("", {}))
+        return self.url(path, **query) if path else ""
 
     @staticmethod
     def memory_path(ref: str) -> str:

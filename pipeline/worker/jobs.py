@@ -20,7 +20,6 @@ from pipeline.core.errors import (
     BusyStoreError,
     DamagedLedgerError,
     LeaseLostError,
-    LedgerError,
     ModelError,
     PausedError,
     ReverieError,
@@ -30,6 +29,7 @@ from pipeline.core.errors import (
 from pipeline.core.home import Home
 from pipeline.domain.job import Job
 from pipeline.extraction.outcome import Outcome
+from pipeline.formats.keisei import claims
 from pipeline.intake import orphans
 from pipeline.intake.drain import drain, is_print_session
 from pipeline.intake.left_alone import why_left_alone
@@ -180,13 +180,16 @@ class Worker:
     def _keep_for_a_time(self) -> None:
         """Delete what was said long ago and was read; what can't be deleted now is another day's work."""
         try:
-            gone = retention.sweep(self.context.ledger, self.context.settings.dialogue, self.context.now())
+            context = self.context
+            gone = retention.sweep(
+                context.ledger, context.settings.dialogue, context.now(), first=claims.of_deleted
+            )
             recovery.sweep(
                 Home(self.context.home).ledger,
                 days=retention.keep_days(self.context.settings.dialogue),
                 now=self.context.clock.now(),
             )
-        except (LedgerError, OSError) as error:
+        except (ReverieError, OSError) as error:
             LOG.warning("old dialogue can't be deleted: %s", cause(error))
         else:
             if gone:

@@ -23,8 +23,22 @@ def keep(context: WorkerContext) -> None:
         _keep(context, path)
     except (ReverieError, OSError) as error:
         LOG.warning("the mirror of %s has to wait: %s", path, cause(error))
+        _note_waiting(context, path, cause(error))
     except ODD_DATA:
         LOG.exception("the mirror of %s has to wait", path)
+
+
+def _note_waiting(context: WorkerContext, path: Path, why: str) -> None:
+    from pipeline.formats.agent_memory import notes
+    from pipeline.formats.agent_memory.options import default_folder
+
+    root = default_folder(context.settings.agent_memory.folder)
+    try:
+        notes.note_doubts(
+            notes.state_file(Home(context.home).mirrors, path, root), [f"it has to wait: {why}"]
+        )
+    except OSError as error:
+        LOG.warning("what the mirror waits for can't be noted: %s", cause(error))
 
 
 def _keep(context: WorkerContext, path: Path) -> None:
@@ -54,4 +68,5 @@ def _keep(context: WorkerContext, path: Path) -> None:
         LOG.info("mirror of %s: %s", path, in_words(done.rows))
     noted = notes.read_state(state)
     noted.seen = mirror.imprint(memory, last_look.files_of(path))
+    noted.doubts = list(done.notices)
     notes.write_state(state, noted)

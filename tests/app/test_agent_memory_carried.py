@@ -15,7 +15,8 @@ from pipeline.app.carrying import export_to, import_from
 from pipeline.core.errors import InputError
 from pipeline.domain.memory import TYPES, Memory
 from pipeline.formats.agent_memory import AgentMemory
-from pipeline.formats.agent_memory.mapping import memory_of, record_of
+from pipeline.formats.agent_memory.mapping import memory_of, record_of, shared
+from pipeline.formats.agent_memory.schema import made
 from pipeline.formats.agent_memory_records import decoded, encoded
 from pipeline.formats.carried import SAMPLE, Carried, lost
 from pipeline.formats.registry import format_named
@@ -42,7 +43,7 @@ def test_tiers_categories_and_tasks_come_in_as_ours(folder: Path) -> None:
     core, learning, task = (item.memory for item in seen.records)
     assert (core.type, core.importance, core.tags) == ("configuration", 0.8, ("build",))
     assert (learning.type, learning.extra) == ("general", {"category": "Performance"})
-    assert (task.type, task.status, task.blockers) == ("task", "open", ("the audit",))
+    assert (task.type, task.status, task.blockers) == ("task", "blocked", ("the audit",))
     assert [fault.where for fault in seen.faults] == ["learnings.jsonl:2"]
 
 
@@ -127,3 +128,35 @@ def test_the_mirror_of_our_store_and_this_read_each_others_lines(kind: str) -> N
     kept = {"tier": "core", "category": "Performance"}
     line = encoded(replace(memory, type="project", extra={"agent_memory": kept}), None)
     assert (line["type"], line["category"]) == ("core", "Performance")
+
+
+STATES = [
+    {"status": "", "completed_at": None, "blockers": (), "outcome": ""},
+    {"status": "open"},
+    {"status": "Dropped", "blockers": ()},
+    {"status": "done", "completed_at": None, "created": None, "updated": None},
+    {"status": "blocked", "blockers": (), "completed_at": None},
+]
+
+
+@pytest.mark.parametrize("state", STATES, ids=lambda state: state["status"] or "none")
+def test_both_write_a_task_as_the_same_line_and_read_its_own_word_again(state: dict[str, Any]) -> None:
+    memory = replace(SAMPLE, type="task", extra={}, **state)
+    one, other = record_of(memory, {}, datetime(2026, 11, 29, tzinfo=UTC)), encoded(memory, None)
+    assert shared(one) == shared(other) and ("task_metadata" in one) == bool(state["status"])
+    for found in (decoded(other), memory_of(one)):
+        assert (found.status, found.blockers) == (memory.status, memory.blockers)
+
+
+def test_a_category_that_came_in_is_the_one_in_both_directions() -> None:
+    record = made("core", "A fact.", category="Preference: x", now=datetime(2026, 11, 29, tzinfo=UTC))
+    for back in (
+        record_of(decoded(record), {}, datetime(2026, 11, 29, tzinfo=UTC)),
+        encoded(memory_of(record), None),
+    ):
+        assert (back["type"], back["category"]) == ("core", "Preference: x")
+    assert (
+        decoded({**record, "category": "task"}).type
+        == memory_of({**record, "category": "task"}).type
+        == "project"
+    )

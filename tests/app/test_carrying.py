@@ -153,9 +153,9 @@ def test_exported_memories_come_in_elsewhere_as_they_were(
     more = replace(
         SAMPLE, name="second", title="Second", id="9f1e6c52-6c1f-4a59-9a3e-3f2f5f0c9d12", body="Two.\n"
     )
-    bench.store.apply(
-        ChangeSet("a", "a", [bench.store.put(replace(item, pinned=False)) for item in (SAMPLE, more)])
-    )
+    kind = "task" if name == "keisei" else SAMPLE.type
+    both = [replace(item, pinned=False, type=kind) for item in (SAMPLE, more)]
+    bench.store.apply(ChangeSet("a", "a", [bench.store.put(item) for item in both]))
     path = target(name, tmp_path)
     done = export_to(app, name, path)
     assert (done.number("new"), done.former) == (2, "")

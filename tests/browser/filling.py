@@ -31,6 +31,7 @@ from pipeline.ledger import calls, inbox, jobs
 from pipeline.llm.budget import Usage
 from tests.cli.conftest import Desk, make_desk
 from tests.support.dreaming import GENEROUS, Dreaming, note, op, planned
+from tests.support.extraction import Bench, fact, reply
 from tests.support.transcripts import SESSION, Transcript
 
 NOW = datetime.fromisoformat("2026-11-27T16:30:00+00:00")
@@ -148,6 +149,7 @@ def fill(root: Path, *, hostile: bool) -> Desk:
         _relations(desk)
         _dreams(desk, hostile=hostile)
         _waiting(desk, hostile=hostile)
+        _runs(desk, hostile=hostile)
         _costs(desk)
         _queue(desk, hostile=hostile)
         if hostile:
@@ -370,6 +372,19 @@ def _waiting(desk: Desk, *, hostile: bool) -> None:
             put(HOSTILE, {"name": HOSTILE}, HOSTILE)
             put("conflict", {"name": "prices-in-cents.md"}, "it was changed in two ways at once")
             put("update", {**update, "name": LONG, "update_of": "gone"}, "its memory is gone")
+
+
+def _runs(desk: Desk, *, hostile: bool) -> None:
+    """Let a turn be read of which nothing can be kept: a note that nobody said."""
+    app = App(folder=desk.project)
+    said = f"The importer is slow on Mondays. {HOSTILE if hostile else ''}"
+    talk = Transcript(session_id="5e550001", cwd=str(desk.project), start="2026-11-27T15:00:00Z")
+    talk.user(said)
+    never = fact(1, "nobody said this", name="never-said", statement=f"The importer is {said}.")
+    with app.ledger() as ledger:
+        bench = Bench(ledger, app.open_store(), app.home, clock=_ago(hours=1))
+        bench.script([reply(never)])
+        bench.run(bench.turns(bench.hear(talk), first_sight=False))
 
 
 def _costs(desk: Desk) -> None:

@@ -14,6 +14,7 @@ PAGES = {
     "memories filtered": "?type=decision&for=project&age=365&sort=name",
     "memories not found": "?q=zebra",
     "memories that left": "?show=left",
+    "memories that sleep": "?band=archived&q=gateway",
     "a memory": "memory/gateway-retries?scope=project",
     "a memory of markup": f"memory/hostile?scope=project&undo=%3Cb%3E&done={quote(HOSTILE)}",
     "a memory without an end": f"memory/{LONG[:100]}?scope=project",
@@ -33,6 +34,10 @@ PAGES = {
     "inbox, of one kind": "inbox?kind=new&all=1",
     "graph": "graph",
     "graph, of one cluster": "graph?group=1",
+    "runs": "runs",
+    "a run": "RUN",
+    "a run's bundle": "RUN#bundle",
+    "tools": "tools",
     "cost": "cost",
     "cost of 90 days": "cost?days=90&by=tokens",
     "health": "health",
@@ -50,6 +55,10 @@ def path_of(tab, path):
         links = [str(link.get_attribute("href")) for link in tab.all("nav a[href*='run=']")]
         ids = [link.partition("run=")[2].partition("&")[0] for link in links]
         path = path.replace("DREAM", next(one for one in ids if not one.startswith("00000002")))
+    if path.startswith("RUN"):
+        tab.open("runs")
+        first = str(tab.all("main a[href*='/runs/']")[0].get_attribute("href"))
+        path = path.replace("RUN", f"runs/{first.rpartition('/runs/')[2]}")
     return path
 
 

@@ -48,9 +48,8 @@ def test_a_conflict_ends_with_exit_code_1(desk: Desk, notes: Path) -> None:
 
 
 def test_traces_and_unknown_names_are_refused_with_what_to_do(desk: Desk) -> None:
-    for verb in ("import", "export", "sync"):
-        done = desk.here(verb, "keisei", desk.project, code=1)
-        assert "none of it is a memory" in done.err and "reverie ingest" in done.err
+    done = desk.here("import", "keisei", desk.project, code=1)
+    assert "none of it is a memory" in done.err and "reverie ingest" in done.err
     done = desk.here("import", "notion", desk.project, code=2)
     assert "Formats: claude-code, cognitive, agent-memory, s09" in done.err
 

@@ -277,6 +277,27 @@ def test_what_was_edited_by_hand_stands_in_the_history_and_in_diff(changed):
     assert desk.here("undo").out.startswith("undid pin retries")
 
 
+def test_going_back_step_by_step_never_leaves_for_another_store_unasked(desk):
+    minutes = iter(range(10, 60))
+
+    def do(*words, code=0):
+        return desk.here(*words, code=code, REVERIE_NOW=f"2026-11-29T10:{next(minutes)}:00Z")
+
+    do("add", "The yard opens at six.")
+    do("add", "I prefer short names.", "--user")
+    do("add", "The harbour closes at ten.")
+    assert "harbour" in do("undo").out
+    refused = do("undo", code=1)
+    assert "all projects" in refused.err and "i-prefer-short-names" in refused.err
+    assert len(do("list", "--json").json) == 2
+    # It says by which command that one goes; the next step is another store's again.
+    (command,) = re.findall(r"`reverie (undo \w+)`", refused.err)
+    assert "i-prefer-short-names" in do(*command.split()).out
+    assert "this project" in do("undo", code=1).err
+    do("add", "The lake is deep.")
+    assert "lake" in do("undo").out and "yard" in do("undo").out
+
+
 def test_the_example_of_diff_in_the_documents_is_what_it_prints(changed):
     desk, _, _ = changed
     page = (ROOT / "docs" / "looking-after.md").read_text("utf-8")

@@ -131,6 +131,18 @@ def test_what_is_retired_comes_on_demand_only(lake):
     lake.here("forget", "otters")
     (lake.store / "said.md").write_text("---\nname: said\narchived: true\n---\nOtters were here.\n")
     assert names(lake, "otters") == ["everywhere"]
+    lake.here("forget", "long-walk")
+    assert "1 more is retired: --retired shows them." in lake.here("search", "otters").err
+    assert "2 more are retired" in lake.here("search", "otters", "heron").err
+    assert "retired" not in lake.here("search", "badger").err
+    held = index_file(home(lake), lake.store / "archive")
+    assert b"heron" in held.read_bytes()
+    for file in (lake.store / "archive").rglob("*.md"):
+        file.rename(lake.project / file.name)
+    lake.here("reindex")
+    assert b"heron" not in held.read_bytes(), "what was deleted in the archive leaves its index"
+    for file in lake.project.glob("*.md"):
+        file.rename(lake.store / "archive" / "2026" / file.name)
     found = lake.here("search", "otters", "--retired", "--json").json
     assert {(hit["name"], hit["retired"]) for hit in found} == {
         ("everywhere", False),

@@ -102,6 +102,17 @@ def test_reflect_dreams_and_makes_the_page(desk):
     assert (desk.store / "REFLECTION.md").exists()
 
 
+def test_reflect_since_a_day_takes_what_was_changed_from_then_on(desk):
+    desk.here("add", "Ship on Mondays.", "--name", "ship", "--type", "decision")
+    desk.here("reflect")
+    looked = [
+        desk.here("reflect", "--dry-run", *more, "--json").json["changed"]
+        for more in ((), ("--since", "2d"), ("--since", "2999-01-01"))
+    ]
+    assert looked == [0, 1, 0]
+    assert "is no day" in desk.here("reflect", "--since", "someday", code=2).err
+
+
 def test_add_says_which_type_was_chosen(desk):
     assert desk.here("add", "Deploys happen on Tuesdays.", "--name", "deploy-day").out.startswith(
         "created    deploy-day (project, "

@@ -91,7 +91,7 @@ def test_status_and_list_tell_the_size(desk):
     assert "1 KB in the ledger, kept 60 days after a session's last word" in desk.here("status").out
     (row,) = desk.here("dialogue", "list", "--json").json
     assert (row["project"], row["sessions"], row["unread"]) == (str(desk.project), 1, 0)
-    assert str(desk.project) in desk.here("dialogue", "list").out
+    assert f"~/{desk.project.name} " in desk.here("dialogue", "list").out
 
 
 @pytest.mark.parametrize(
@@ -110,6 +110,14 @@ def test_how_long_it_stays(desk, host, ours, days):
     (desk.project.parent / ".claude" / "settings.json").write_text(json.dumps(host))
     (home(desk) / "config.toml").write_text(f"[dialogue]\n{ours}\n")
     assert desk.here("status", "--json").json["dialogue"]["keep_days"] == days
+
+
+def test_a_list_has_the_persons_zone_their_folder_short_and_another_years_year(desk):
+    read(desk, session(desk.project), at=1767148200)  # 2025-12-31T02:30:00Z
+    here = {"REVERIE_EXTRACTION__TIME_ZONE": "America/New_York", "REVERIE_NOW": "2026-11-29T12:00:00Z"}
+    assert desk.here("dialogue", "list", **here).out.splitlines()[1].split() == (
+        f"~/{desk.project.name} 1 1 KB 0 30 Dec 2025".split()
+    )
 
 
 def test_a_word_that_is_no_time_is_named(desk):

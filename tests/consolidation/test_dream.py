@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -65,6 +66,22 @@ def test_what_a_dream_wrote_is_no_change_for_the_next(bench):
     assert dreams.seen(bench.ledger, str(bench.store.path)).keys() == {
         d.id for d in bench.documents().values()
     }
+
+
+def test_since_takes_what_was_changed_from_then_on_whether_it_was_seen_or_not(bench):
+    bench.keep(TABS, TABS_TOO, PORT)
+    bench.dream()
+    assert bench.dream().changed == 0
+    bench.model(planned(MERGE), second_reader(SAME))
+    march = [datetime(2026, 3, day, tzinfo=UTC) for day in (1, 2, 3)]
+    assert [bench.dream(since=day, dry_run=True).changed for day in march] == [3, 1, 0]
+    assert [a.op for a in bench.dream(since=march[1]).actions] == ["merge"], "its neighbour comes along"
+
+
+def test_what_changed_before_since_stays_for_the_next_dream(bench):
+    bench.keep(TABS, PORT, note("later", "The till prints receipts.", "2026-03-09"))
+    assert bench.dream(since=datetime(2026, 3, 5, tzinfo=UTC)).changed == 1
+    assert bench.dream().changed == 2
 
 
 def test_a_dry_run_says_what_it_would_do_and_changes_no_file(bench):

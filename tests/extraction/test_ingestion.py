@@ -222,7 +222,7 @@ def test_a_reimport_brings_no_deleted_dialogue_back(bench: Bench) -> None:
     session.user("my door code is in here")
     path = session.write(bench.path(session))
     key = bench.ingest(path).key
-    retention.delete(bench.ledger, [key], unread=True)
+    retention.delete(bench.ledger, [key], first=len, unread=True)
     bench.ingest(path, reimport=True)
     assert bench.ledger.value("SELECT group_concat(content) FROM memory_transcript_entries") == ""
 

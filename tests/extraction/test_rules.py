@@ -32,6 +32,7 @@ def rule(body: str, name: str = "a-rule") -> Memory:
     ("kept", "kind", "left"),
     [
         ("Remember that the staging host is reset each night.", "project", "I remember when this worked."),
+        ("The host is reset each night, keep that in mind.", "project", "I'll keep that in mind then."),
         ("From now on write the changelog first.", "feedback", "It comes in a future release."),
         ("ok, always run the linter", "feedback", "never mind that one"),
         ("Use the fixtures, never the live API.", "feedback", "It never worked."),
@@ -182,6 +183,12 @@ def test_remember_that_takes_the_sentence_before_it_by_the_same_person() -> None
 )
 def test_remember_that_alone_is_nothing(spoken: list[Utterance]) -> None:
     assert extract(render([], spoken)).memories == []
+
+
+@pytest.mark.parametrize("asked", ["Keep that in mind.", "Bear this in mind, please!", "Merk dir das bitte."])
+def test_keep_that_in_mind_keeps_what_stands_before_it(asked: str) -> None:
+    (found,) = extract(render([], [said(1, f"The replica is read-only. {asked}")])).memories
+    assert found.statement == "The replica is read-only."
 
 
 def test_remember_that_keeps_no_sentence_twice() -> None:

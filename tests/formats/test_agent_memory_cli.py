@@ -98,3 +98,57 @@ def test_a_secret_is_refused_and_taken_out_of_an_import(desk, tmp_path):
     out = run(desk, "import", str(tmp_path / "in.jsonl")).out
     assert "secrets taken out: 1" in out and "in.jsonl:2: no JSON" in out
     assert secret not in (root_of(desk) / "core_memories.jsonl").read_text()
+
+
+SECRET = "ghp_" + "a1B2c3D4e5F6" * 3
+
+
+@pytest.fixture
+def leaky(desk):
+    """A memory with a secret in each of its texts, as another program wrote it."""
+    run(desk, "init")
+    words = f"the token is {SECRET}"
+    line = {"id": ID, "type": "task", "content": words, "category": SECRET, "access_count": 0}
+    line |= dict.fromkeys(("created_at", "updated_at", "accessed_at"), "2026-01-01T10:00:00Z")
+    line |= {"tags": ["a"], "importance": "high", "archived": False, "note": {"password": "pudding-42"}}
+    line |= {
+        "task_metadata": {"status": "completed", "completed_at": "2026-01-01T10:00:00Z", "outcome": words}
+    }
+    (root_of(desk) / "tasks.jsonl").write_text(json.dumps(line) + "\n")
+    run(desk, "rebuild-index")
+    return line
+
+
+ID = "550e8400-e29b-41d4-a716-446655440000"
+
+
+def test_secrets_in_the_files_are_not_shown_and_stay_there(desk, leaky):
+    shown = [run(desk, "query"), run(desk, "query", "token", "--json"), run(desk, "stats", "--json")]
+    shown += [
+        run(desk, "archive", "--days", "1", "--dry-run"),
+        run(desk, "update", ID, "--tag", "b", "--json"),
+    ]
+    shown += [run(desk, "archive", ID, "--json"), run(desk, "query", "--archived", "--json")]
+    for said in shown:
+        assert SECRET not in said.out and "pudding" not in said.out
+    memory = shown[1].json["memories"][0]
+    assert memory["content"] == "the token is [redacted:token]" and memory["id"] == ID
+    assert {*memory} == {*leaky}
+    assert SECRET in next((root_of(desk) / "archive").rglob("*.jsonl")).read_text()
+
+
+def test_what_the_mirror_holds_back_is_told_by_status_and_doctor_until_it_is_well(desk):
+    run(desk, "add", "User prefers pytest", "--type", "core")
+    desk.here("config", "set", "agent_memory.mirror", "user")
+    assert "1 imported" in run(desk, "sync", "--user").out
+    file = root_of(desk) / "core_memories.jsonl"
+    held = file.read_bytes()
+    file.unlink()
+    run(desk, "sync", "--user")
+    assert "mirror of agent-memory: core_memories.jsonl" in " ".join(desk.here("status").out.split())
+    doctor = json.loads(desk.here("doctor", "--json").out)
+    found = [item for item in doctor if item["what"] == "mirror"]
+    assert [item["level"] for item in found] == ["warning"] and "is gone" in found[0]["message"]
+    file.write_bytes(held)
+    run(desk, "sync", "--user")
+    assert "mirror of" not in desk.here("status").out and desk.here("status", "--json").json["mirror"] == []

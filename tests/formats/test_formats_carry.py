@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +22,9 @@ CARRIES = {
     "mem0-json": EVERYTHING,
     "agent-memory": EVERYTHING,
     "s09": {"body", "name", "description", "type"},
+    "keisei": {
+        *("body", "name", "description", "id", "created", "status", "completed_at", "blockers", "outcome")
+    },
     "claude-mem": {"body", "description", "title", "tags", "anchors", "created"},
     "chatgpt-export": {"body", "created"},
 }
@@ -37,7 +41,8 @@ OTHER = Memory(
     created=SAMPLE.created,
     updated=SAMPLE.updated,
 )
-PLAIN = replace(SAMPLE, steps=(), preconditions=(), postconditions=(), blockers=(), outcome="", status="")
+_STATE: dict[str, Any] = {"blockers": (), "outcome": "", "status": "", "completed_at": None}
+PLAIN = replace(SAMPLE, steps=(), preconditions=(), postconditions=(), **_STATE)
 MEMORIES = (PLAIN, OTHER)
 PAIRS = list(itertools.product(CARRIES, CARRIES))
 
@@ -83,7 +88,7 @@ def test_a_memory_goes_there_and_back(first: str, second: str, tmp_path: Path) -
         for name in both - {"type", "title"}:
             assert plain_value(start, name) == plain_value(memory, name), name
             assert plain_value(end, name) == plain_value(start, name), name
-    if {first, second}.isdisjoint({"claude-mem", "chatgpt-export"}):
+    if {first, second}.isdisjoint({"claude-mem", "chatgpt-export", "keisei"}):
         classes = [memory.host_class if "s09" in (first, second) else memory.type for memory in MEMORIES]
         assert [memory.type for memory in after] == classes
     if CARRIES[first] == CARRIES[second] == EVERYTHING:
@@ -99,8 +104,10 @@ def test_steps_and_state_that_a_format_has_no_place_for_stand_in_the_text(name: 
     assert all(part in text for part in ("Tag the commit", "Push the tag", "the audit", "The tests pass"))
 
 
-def test_traces_are_no_memories() -> None:
-    with pytest.raises(InputError, match="none of it is a memory"):
-        format_named("keisei")
+def test_traces_are_no_memories(tmp_path: Path) -> None:
+    (tmp_path / "s1.jsonl").write_text('{"type":"user"}\n')
+    with pytest.raises(InputError, match="no journal of tasks") as told:
+        format_named("keisei").read(tmp_path)
+    assert "none of it is a memory" in told.value.fix
     with pytest.raises(UsageError, match="no format 'notion'"):
         format_named("notion")

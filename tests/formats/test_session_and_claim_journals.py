@@ -166,6 +166,28 @@ def test_words_stay_where_their_claims_can_not_be_taken_out(desk, tmp_path):
     assert "«wave» 5 took" in desk.here("dialogue", "search", "wave", **OVER).out
 
 
+AGED = {"REVERIE_NOW": "2099-07-10T10:00:00Z"}
+
+
+def test_claims_go_with_the_dialogue_that_is_old_and_those_of_no_session_stay(desk):
+    desk.here("extract", "--transcript", SESSION, **OVER)
+    desk.here("journal", "update", **OVER)
+    desk.here("journal", "claim", "2 s a call", "--tier", "REAL", "--pointer", "by hand", **OVER)
+    file = folder(desk) / journals.CLAIMS
+    assert [line["value"] for line in lines(desk, journals.CLAIMS)][-1] == "2 s a call"
+    mine = file.read_bytes().splitlines(keepends=True)[-1]
+    held = file.rename(file.with_name("moved.jsonl"))
+    file.symlink_to(held)
+    desk.here("work", **AGED)
+    # The journal is a link, which nobody may write to: so what was said stays as well.
+    assert "«wave» 5 took" in desk.here("dialogue", "search", "wave", **AGED).out
+    file.unlink()
+    held.rename(file)
+    desk.here("work", **AGED)
+    assert "5 took" not in desk.here("dialogue", "search", "wave", **AGED).out
+    assert file.read_bytes() == mine
+
+
 def test_what_another_program_adds_meanwhile_is_kept(tmp_path):
     file = tmp_path / journals.CLAIMS
     journals.append(file, [{"kind": "claim", "n": n} for n in range(3)])

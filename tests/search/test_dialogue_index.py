@@ -151,7 +151,7 @@ def test_deleted_dialogue_leaves_no_trace(tmp_path, led):
     ingest(led, [said(0, "the zebrafish gateway")])
     ingest(led, [said(9, "the okapi gateway", session_id="0e4e")], key=OTHER)
     assert len(found(tmp_path, led, "gateway")) == 2
-    retention.delete(led, [KEY], unread=True)
+    retention.delete(led, [KEY], first=len, unread=True)
     assert dialogue_index.keep_in_step(tmp_path, led) == 1
     assert b"zebrafish" not in held(tmp_path) and b"okapi" in held(tmp_path)
     assert found(tmp_path, led, "gateway") == [2]
@@ -219,7 +219,7 @@ def test_whatever_happens_in_the_ledger_it_holds_exactly_what_stands(tmp_path, l
         key = chance.choice([KEY, OTHER])
         deed = chance.choice(["grow", "grow", "rewrite", "leave", "delete", "mask"])
         if deed == "delete":
-            retention.delete(led, [key], unread=chance.random() < 0.5)
+            retention.delete(led, [key], first=len, unread=chance.random() < 0.5)
         elif deed == "mask":
             known = secrets.recognised(led)
             word = f"secretword{chance.randrange(place + 1)}"

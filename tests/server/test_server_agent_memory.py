@@ -138,3 +138,20 @@ def test_a_client_of_the_official_sdk_uses_the_profile(project):
             assert "Kept" in found.contents[0].text
 
     within(work)
+
+
+def test_a_secret_in_the_files_is_shown_by_no_tool_and_no_resource(ask, read):
+    secret = "ghp_" + "a1B2c3D4e5F6" * 3
+    ident = ask("store_memory", type="core", content="A fact.")["id"]
+    files = AgentMemory(paths.config_dir() / "agents" / "memories")
+    files.add([{**files.get(ident), "id": NOBODY, "content": f"it is {secret}", "category": secret}])
+    answers = [
+        ask("query_memories"),
+        ask("update_memory", id=NOBODY, tags=["a"]),
+        read("core"),
+        read("recent"),
+    ]
+    for answer in answers:
+        assert secret not in json.dumps(answer) and "[redacted:" in json.dumps(answer)
+    assert secret not in json.dumps(ask("get_memory_stats"))
+    assert secret in (files.root / "core_memories.jsonl").read_text()

@@ -84,6 +84,8 @@ async def others_read(project):
 
         report = await session.call_tool("memory_reflect", {"dry_run": True}, progress_callback=told)
         assert not report.is_error and said and said[0][1] == "looking at what changed"
+        assert (await session.call_tool("memory_reflect", {"since": "someday", "dry_run": True})).is_error
+        assert (await call(session, "memory_reflect", since="1d", dry_run=True))["word"] == "dry"
         assert (await call(session, "memory_config"))["provider"] == "off"
         assert (await call(session, "memory_config", provider="wordllama"))["provider"] == "wordllama"
         for away in ({"provider": "openai"}, {"openai_key": "made-up"}):

@@ -130,8 +130,16 @@ class Dreaming:
         client = None if offline else self.client()
         return PhaseContext(self.ledger, self.store, client, self.settings, self.clock)
 
-    def dream(self, *, offline: bool = False, force: bool = True, dry_run: bool = False) -> DreamReport:
-        return dream(self.desk(offline=offline), home=self.home, force=force, dry_run=dry_run)
+    def dream(
+        self,
+        *,
+        offline: bool = False,
+        force: bool = True,
+        dry_run: bool = False,
+        since: datetime | None = None,
+    ) -> DreamReport:
+        desk = self.desk(offline=offline)
+        return dream(desk, home=self.home, force=force, dry_run=dry_run, since=since)
 
     def later(self, **span: float) -> None:
         self.clock.at += timedelta(**span)

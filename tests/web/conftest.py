@@ -22,7 +22,11 @@ class Answer:
     def __init__(self, messages: list[Any]) -> None:
         self.status: int = messages[0]["status"]
         self.headers = {name.decode(): value.decode() for name, value in messages[0]["headers"]}
-        self.text = b"".join(message.get("body", b"") for message in messages[1:]).decode()
+        self.body = b"".join(message.get("body", b"") for message in messages[1:])
+
+    @property
+    def text(self) -> str:
+        return self.body.decode()
 
 
 class Browser:

@@ -7,7 +7,8 @@ import re
 import pytest
 
 from pipeline.app.application import App
-from pipeline.ledger import recalls
+from pipeline.core.home import Home
+from pipeline.ledger import inbox, open_ledger, recalls
 from pipeline.web.visit import Setting
 from tests.cli.conftest import make_desk
 from tests.support.transcripts import Transcript
@@ -166,3 +167,29 @@ def _epoch(text: str) -> float:
     from datetime import datetime
 
     return datetime.fromisoformat(text).timestamp()
+
+
+def test_today_begins_with_what_waits_and_asks_whether_all_is_in_order(browse, project):
+    browser = browse()
+    assert "for your yes or no" not in browser.get("today").text
+    app = App(folder=project)
+    with open_ledger(Home(app.home).ledger) as ledger:
+        for number in range(3):
+            inbox.add_inbox(
+                ledger, str(app.store_path), kind="new", reason="r", run_id=f"r{number}",
+                now=app.clock.now(), payload_json=f'{{"name": "n{number}"}}',
+            )  # fmt: skip
+    page = browser.get("today").text
+    assert re.search(r'href="/t0ken/inbox"><strong>3</strong> things wait', page)
+    assert 'data-load="/t0ken/health/trouble"' in page and "look=doctor" in page
+    assert "for your yes or no" not in browser.get("today?day=2026-01-01").text
+
+
+def test_errors_of_doctor_stand_above_today(browse, project):
+    browser = browse()
+    home = App(folder=project).home
+    home.mkdir(parents=True, exist_ok=True)
+    (home / "config.toml").write_text("[model\n")
+    part = browser.get("health/trouble").text
+    assert 'class="wrong"' in part and "not in order" in part and "look=doctor" in part
+    assert "<html" not in part

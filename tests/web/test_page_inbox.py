@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from urllib.parse import parse_qs, urlsplit
@@ -15,7 +16,7 @@ from pipeline.extraction import cited_writes
 from pipeline.ledger import inbox, open_ledger
 from pipeline.store import ChangeSet, Store
 from pipeline.web.visit import Setting
-from tests.support.stores import memory
+from tests.support.stores import die_at, memory
 from tests.web.conftest import Browser
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -244,6 +245,23 @@ def test_a_yes_that_can_not_be_shows_why_beside_the_item(shop):
     assert shop.decide("accept").status == 400 and shop.decide("burn", number).status == 400
     assert shop.decide("accept", "1;2").status == 400 and shop.waiting() == [number]
     assert shop.browser.get("inbox/item?item=77").status == 400
+
+
+def test_a_conflict_shows_the_file_as_it_is_beside_what_was_put_aside(shop):
+    """Somebody writes the file in the moment in which a run does."""
+    held = shop.store.read("ship")
+    mine = shop.store.put(replace(held.memory, body="Ship on Tuesdays.\n"), existing=held)
+    change = ChangeSet(id="run-9", reason="fixture", operations=[mine])
+    die_at("store.intent_written", lambda: shop.store.apply(change))
+    (shop.store.path / held.path).write_bytes(held.raw.replace(b"Mondays", b"Fridays <b>"))
+    Store.open(shop.store.path)
+    text = shop.item(shop.put("conflict", {"name": held.path}, run="run-9"))
+    assert "In the file now" in text and "Put aside: Reverie’s" in text and "two versions" in text
+    old, new = re.findall(r'class="(?:was|is)" dir="auto">(.*?)</p>', text, re.DOTALL)[:2]
+    assert "Fridays" in old and "Tuesdays" in new and "<b>" not in text and "runs/run-9" in text
+    # What was put aside for another run is not shown as this one's.
+    other = shop.item(shop.put("conflict", {"name": held.path}, run="run-8"))
+    assert "Put aside" not in other and "Fridays" in other
 
 
 def edit(shop, number, text, decision="keep", seen=None):

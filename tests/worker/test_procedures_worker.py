@@ -95,7 +95,7 @@ def test_of_a_session_whose_words_were_deleted_nothing_is_shown(dreamy, api, mon
     with dreamy.worker(FixedClock(at(NOW))) as worker:
         ledger, store = worker.context.ledger, worker.context.opened_store(dreamy.store)
         (first, *_) = [key for key, _, _ in files.latest_of(ledger, str(dreamy.store), limit=9)]
-        retention.delete(ledger, [first], unread=True)
+        retention.delete(ledger, [first], first=len, unread=True)
         assert len(files.latest_of(ledger, str(dreamy.store), limit=9)) == 1
         assert propose(worker.context.phase(store), store.scan()) == 0
     assert not [prompt for prompt in api.prompts if "[a1]" in prompt]

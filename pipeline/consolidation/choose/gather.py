@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence, Set
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from pipeline.consolidation.choose.neighbours import with_vectors
 from pipeline.consolidation.choose.select import Selection, by_search, clusters
-from pipeline.consolidation.lease import carried_over_ids, changed_ids
+from pipeline.consolidation.lease import carried_over_ids, changed_ids, changed_since
 from pipeline.consolidation.propose import edges, mechanical
 from pipeline.context import PhaseContext
 from pipeline.domain.authorship import UNKNOWN
@@ -52,14 +53,17 @@ class Gathered:
         return {**self.changed, **dict.fromkeys(sorted(first), "")}
 
 
-def gather(phase: PhaseContext, snapshot: Snapshot, home: Path, *, ceiling: int) -> Gathered:
+def gather(
+    phase: PhaseContext, snapshot: Snapshot, home: Path, *, ceiling: int, since: datetime | None = None
+) -> Gathered:
     """Select and load what this dream is about; the rest of a large store stays unread.
 
-    Rules retire half of `ceiling` at most, so that a backlog does not keep the model from tidying up.
+    With `since` it is about what was changed from then on, whether or not an earlier dream saw it. Rules
+    retire half of `ceiling` at most, so that a backlog does not keep the model from tidying up.
     """
     limits = phase.settings.dream
     documents = [document for document in snapshot.documents if document.id]
-    changed = changed_ids(phase, snapshot)
+    changed = changed_ids(phase, snapshot) if since is None else changed_since(snapshot, since)
     by_id = {document.id: document for document in documents}
     fixed = _Fixed(by_id, phase)
     with SearchIndex.open(home, phase.store.path) as index:
@@ -77,13 +81,11 @@ def gather(phase: PhaseContext, snapshot: Snapshot, home: Path, *, ceiling: int)
             first=carried_over_ids(phase),
             fixed=fixed,
         )
-    named = {memory_id for memory_id, _ in selection.left_out} | {*selection.carried_over}
     wanted = {memory_id for cluster in selection.clusters for memory_id in (*cluster.ids, *cluster.fixed)}
     memories = {memory_id: by_id[memory_id].memory for memory_id in wanted}
     changeable = {memory_id for cluster in selection.clusters for memory_id in cluster.ids}
     # Of a large store few are of these, and only they are taken up below.
-    of_types = {*mechanical.EXPIRING, "insight"}
-    typed = [document for document in documents if document.kind in of_types]
+    typed = [document for document in documents if document.kind in {*mechanical.EXPIRING, "insight"}]
     by_rule = _rules(phase, typed, selection, by_id, max(1, ceiling // 2))
     by_rule += _relations(phase, selection, memories, by_rule)
     for operation in by_rule:
@@ -92,9 +94,9 @@ def gather(phase: PhaseContext, snapshot: Snapshot, home: Path, *, ceiling: int)
             if memory_id not in fixed:
                 changeable.add(memory_id)
     # An insight that was drawn before is known wherever it stands.
-    for document in typed:
-        if document.head.type == "insight":
-            memories.setdefault(document.id, document.memory)
+    insights = {item.id: item.memory for item in typed if item.head.type == "insight"}
+    memories |= {memory_id: memory for memory_id, memory in insights.items() if memory_id not in memories}
+    named = {*(memory_id for memory_id, _ in selection.left_out), *selection.carried_over}
     alone = [by_id[memory_id] for memory_id in changed.keys() - wanted - named]
     return Gathered(
         memories=memories,

@@ -11,6 +11,7 @@ from pipeline.core import locks
 from pipeline.core.errors import InputError, ReverieError, UnauthorisedError
 from pipeline.core.home import Home
 from pipeline.domain.finding import Finding, Level
+from pipeline.formats.agent_memory import mirrored
 from pipeline.hooklib import projects
 from pipeline.install.schedule import setup
 from pipeline.intake import spool
@@ -38,6 +39,7 @@ def check(app: App) -> Iterator[Finding]:
     yield from _ledger(app)
     yield from _spool(app.home)
     yield from _scheduled(app.home)
+    yield from _mirror(app)
     yield from _provider(app)
 
 
@@ -54,6 +56,12 @@ def _left_alone(app: App) -> Iterator[Finding]:
     if why:
         message = f"sessions in this folder are neither read nor recalled into: {why}"
         yield Finding("note", "project", message, "Change that, if it is not wanted.")
+
+
+def _mirror(app: App) -> Iterator[Finding]:
+    for text in mirrored.doubts(app.settings, app.home):
+        fix = "`reverie agent-memory sync --dry-run` shows what it would do."
+        yield Finding("warning", "mirror", text, fix)
 
 
 def _ledger(app: App) -> Iterator[Finding]:

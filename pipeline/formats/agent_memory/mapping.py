@@ -2,7 +2,8 @@
 
 What agent-memory has and we don't (tier, category, the exact time it was made) stands in our front matter
 under ``agent_memory``; what we have and it doesn't (type, title, description, exact importance, steps) in its
-line under ``reverie``. Sources, relations, anchors and former names are ours alone.
+line under ``reverie``. Sources, relations, anchors and former names are ours alone. Tier, category,
+importance, tags and task are those of `fields`.
 """
 
 from __future__ import annotations
@@ -15,45 +16,21 @@ from typing import Any
 
 from pipeline.core.clock import iso, parse_time
 from pipeline.core.ids import derived_id
-from pipeline.domain.memory import FINISHED, HUMAN_ONLY, MAX_DESCRIPTION, TYPES, Memory
+from pipeline.domain.memory import HUMAN_ONLY, MAX_DESCRIPTION, Memory
 from pipeline.domain.sentences import folded, sentences
-from pipeline.formats.agent_memory import schema
-from pipeline.formats.agent_memory.schema import (
-    BLOCKED,
-    COMPLETED,
-    CORE,
-    IN_PROGRESS,
-    KINDS,
-    LEARNING,
-    MOST_TAG_CHARACTERS,
-    MOST_TAGS,
-    TASK,
-    Record,
-    stamp,
-)
+from pipeline.formats.agent_memory import fields, schema
+from pipeline.formats.agent_memory.fields import OURS, THEIRS, kept_of
+from pipeline.formats.agent_memory.schema import TASK, Record, stamp
 from pipeline.hooklib.plain import one_line
 from pipeline.safety.redaction import redact
 from pipeline.store.files.frontmatter_schema import first_line
 from pipeline.text.slugs import slugify
 
-OURS = "agent_memory"
-"""The key of our front matter with what only agent-memory has."""
-THEIRS = "reverie"
-"""The field of its line with what only we have."""
-WORTH: Mapping[str, float] = {"high": 0.8, "medium": 0.5, "low": 0.3}
-_LEAST = (("high", 0.7), ("medium", 0.4))
-_TYPE: Mapping[str, str] = {CORE: "project", LEARNING: "general", TASK: "task"}
-"""Our type of what comes in without one."""
 _MOST_TITLE = 70
 _MARK = re.compile(r"\[redacted:[^\]\n]*\]")
 _LEFT_OUT = "(a secret was left out)"
 SHARED = ("type", "content", "category", "tags", "importance", "task_metadata")
 """The fields by which two memories are compared."""
-
-
-def word_of(importance: float) -> str:
-    """Return agent-memory's word for a share."""
-    return next((word for word, least in _LEAST if importance >= least), "low")
 
 
 def ident_of(ident: str) -> str:
@@ -85,10 +62,9 @@ def record_of(memory: Memory, used: Mapping[str, Any], now: datetime) -> Record:
 
     Whether it fits is for `schema.require_sound` to say: no text is cut. Tags that don't fit stay out.
     """
-    kept = _kept(memory)
-    kind = kept.get("tier") if kept.get("tier") in KINDS else memory.type_row.tier
+    kind = fields.tier_of(memory)
     created, updated = memory.created or now, memory.updated or memory.created or now
-    exact = parse_time(kept.get("created_at"))
+    exact = parse_time(kept_of(memory).get("created_at"))
     made = stamp(exact if exact and iso(exact) == iso(created) else created)
     record: Record = {
         "id": ident_of(memory.id),
@@ -98,13 +74,13 @@ def record_of(memory: Memory, used: Mapping[str, Any], now: datetime) -> Record:
         "updated_at": stamp(updated),
         "accessed_at": stamp(parse_time(used.get("last_accessed")) or updated),
         "access_count": _count(used.get("access_count")),
-        "tags": [tag for tag in memory.tags if 0 < len(tag) <= MOST_TAG_CHARACTERS][:MOST_TAGS],
-        "importance": word_of(memory.importance),
+        "tags": list(fields.tags_of(memory)),
+        "importance": fields.word_of(memory.importance),
         "archived": False,
     }
-    category = kept.get("category") if kept else memory.type
+    category = fields.category_of(memory)
     record |= {"category": category} if category else {}
-    meta = _task_of(memory) if kind == TASK else {}
+    meta = fields.task_of(memory) if kind == TASK else {}
     record |= {"task_metadata": meta} if meta else {}
     return {
         **record,
@@ -119,32 +95,8 @@ def holds_secret(memory: Memory) -> bool:
     return any(redact(text).found for text in texts if text)
 
 
-def _kept(memory: Memory) -> dict[str, Any]:
-    held = memory.extra.get(OURS)
-    return held if isinstance(held, dict) else {}
-
-
 def _count(value: object) -> int:
     return value if isinstance(value, int) and value >= 0 else 0
-
-
-def _task_of(memory: Memory) -> dict[str, Any]:
-    if not (memory.status or memory.completed_at or memory.blockers or memory.outcome):
-        return {}
-    found: dict[str, Any] = {"status": status_word(memory.status)}
-    if found["status"] == COMPLETED and memory.finished_at:
-        found["completed_at"] = stamp(memory.finished_at)
-    if memory.blockers or found["status"] == BLOCKED:
-        found["blockers"] = list(memory.blockers)
-    return found | ({"outcome": memory.outcome} if memory.outcome else {})
-
-
-def status_word(status: str) -> str:
-    """Return agent-memory's word for a task's status of ours."""
-    word = status.strip().lower()
-    if word in FINISHED:
-        return COMPLETED
-    return BLOCKED if word == BLOCKED else IN_PROGRESS
 
 
 def _ours_alone(memory: Memory) -> dict[str, Any]:
@@ -173,9 +125,8 @@ def memory_of(record: Record) -> Memory:
     """
     given = record.get(THEIRS)
     more: dict[str, Any] = _clean(given) if isinstance(given, dict) else {}
-    kind = more.get("type")
-    if kind not in TYPES or kind in HUMAN_ONLY or TYPES[kind].tier != record["type"]:
-        kind = _TYPE[record["type"]]
+    kind = fields.type_of(record, more.get("type"))
+    kind = fields.plain_type(record["type"]) if kind in HUMAN_ONLY else kind
     content = _clean(record["content"]).strip()
     title = _text(more, "title")
     description = one_line(_text(more, "description"), MAX_DESCRIPTION) or first_line(content)
@@ -189,7 +140,7 @@ def memory_of(record: Record) -> Memory:
         id=record["id"],
         title=title,
         tags=tuple(_clean(record["tags"])),
-        importance=_importance(more.get("importance"), record["importance"]),
+        importance=fields.importance_of(record["importance"], more.get("importance")),
         confidence=_share(more.get("confidence"), 0.8),
         created=parse_time(record["created_at"]),
         updated=parse_time(record["updated_at"]),
@@ -209,18 +160,18 @@ def memory_of(record: Record) -> Memory:
 def changed_by(memory: Memory, record: Record, now: datetime) -> Memory:
     """Return `memory` with what `record` says otherwise; what only we have stays."""
     wanted = memory_of(record)
-    kept = _kept(wanted)
-    values: dict[str, Any] = {"updated": now, "extra": {**memory.extra, OURS: {**_kept(memory), **kept}}}
+    kept = kept_of(wanted)
+    values: dict[str, Any] = {"updated": now, "extra": {**memory.extra, OURS: {**kept_of(memory), **kept}}}
     if "category" not in kept:
         values["extra"][OURS].pop("category", None)
     if wanted.body.strip() != memory.body.strip():
         values["body"] = wanted.body
         values |= _of_body(memory, wanted.body)
-    fitting = tuple(tag for tag in memory.tags if len(tag) <= MOST_TAG_CHARACTERS)[:MOST_TAGS]
+    fitting = fields.tags_of(memory)
     if wanted.tags != fitting:
         values["tags"] = (*wanted.tags, *(tag for tag in memory.tags if tag not in fitting))
-    if word_of(memory.importance) != record["importance"]:
-        values["importance"] = WORTH[record["importance"]]
+    if fields.word_of(memory.importance) != record["importance"]:
+        values["importance"] = fields.WORTH[record["importance"]]
     return _with_task(replace(memory, **values), record, memory.status)
 
 
@@ -239,22 +190,10 @@ def _of_body(memory: Memory, body: str) -> dict[str, Any]:
 
 def _with_task(memory: Memory, record: Record, status: str) -> Memory:
     """Return `memory` with the task metadata of `record`; a word of ours that means the same stays."""
-    meta = record.get("task_metadata")
-    if memory.type != "task" or not isinstance(meta, dict):
+    if memory.type != TASK:
         return memory
-    same = bool(status) and status_word(status) == meta["status"]
-    return replace(
-        memory,
-        status=status if same else meta["status"],
-        completed_at=parse_time(meta.get("completed_at")),
-        blockers=tuple(_clean(meta.get("blockers") or [])),
-        outcome=_clean(str(meta.get("outcome") or "")),
-    )
-
-
-def _importance(exact: object, word: str) -> float:
-    found = _share(exact, -1.0)
-    return found if found >= 0 and word_of(found) == word else WORTH[word]
+    found = fields.task_values(record, status)
+    return replace(memory, **{name: _clean(value) for name, value in found.items()})
 
 
 def _share(value: object, otherwise: float) -> float:
@@ -278,4 +217,6 @@ def _clean(value: Any) -> Any:
         return _MARK.sub(_LEFT_OUT, redact(value).text)
     if isinstance(value, dict):
         return {key: _clean(part) for key, part in value.items()}
+    if isinstance(value, tuple):
+        return tuple(_clean(part) for part in value)
     return [_clean(part) for part in value] if isinstance(value, list) else value

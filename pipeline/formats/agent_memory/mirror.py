@@ -23,6 +23,7 @@ from pipeline.core.ids import derived_id, digest, new_id
 from pipeline.domain.memory import Memory
 from pipeline.formats.agent_memory import doubts, mapping, schema
 from pipeline.formats.agent_memory.errors import AgentMemoryError
+from pipeline.formats.agent_memory.fields import THEIRS
 from pipeline.formats.agent_memory.layout import FILES
 from pipeline.formats.agent_memory.mapping import memory_of, record_of, shared
 from pipeline.formats.agent_memory.memory import AgentMemory
@@ -298,7 +299,7 @@ class _Plan:
         why: str = "",
     ) -> None:
         new = {**record, **{name: mine[name] for name in mapping.SHARED if name in mine}}
-        new |= {mapping.THEIRS: mine[mapping.THEIRS], "updated_at": stamp(self._now)}
+        new |= {THEIRS: mine[THEIRS], "updated_at": stamp(self._now)}
         for name in mapping.SHARED:
             if name not in mine:
                 new.pop(name, None)

@@ -22,3 +22,16 @@ def chosen_store(settings: Settings, home: Path) -> Path | None:
         return Home(home).user_store
     folder = settings.graphs.model_dump().get(name) or name
     return Path(folder).expanduser().absolute()
+
+
+def doubts(settings: Settings, home: Path) -> list[str]:
+    """Return what the mirror held back last time, and why; nothing where none is wanted."""
+    store = chosen_store(settings, home)
+    if store is None:
+        return []
+    # Deferred: `status` is asked often, and in most homes none is wanted.
+    from pipeline.formats.agent_memory import notes
+    from pipeline.formats.agent_memory.options import default_folder
+
+    root = default_folder(settings.agent_memory.folder)
+    return notes.read_state(notes.state_file(Home(home).mirrors, store, root)).doubts

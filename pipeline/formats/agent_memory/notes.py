@@ -41,11 +41,15 @@ class Known:
 
 @dataclass(slots=True)
 class Notes:
-    """What is known by id, how the files were then, and how large those of rejected lines were by type."""
+    """What is known by id, how the files were then, and how large those of rejected lines were by type.
+
+    `doubts` say what was held back last time, and why.
+    """
 
     known: dict[str, Known] = field(default_factory=dict)
     seen: str = ""
     rejected: dict[str, int] = field(default_factory=dict)
+    doubts: list[str] = field(default_factory=list)
 
     def kinds(self) -> set[str]:
         """Return the types of which the files had memories, "" among them where that is not known of all."""
@@ -64,7 +68,8 @@ def read_state(file: Path) -> Notes:
         held = orjson.loads(file.read_bytes())
         known = {ident: _known(pair) for ident, pair in held["known"].items()}
         rejected = {str(kind): int(size) for kind, size in held.get("rejected", {}).items()}
-        return Notes(known, str(held["seen"]), rejected)
+        doubts = [str(text) for text in held.get("doubts", [])]
+        return Notes(known, str(held["seen"]), rejected, doubts)
     except (OSError, ValueError, TypeError, LookupError, AttributeError):
         return Notes()
 
@@ -72,7 +77,16 @@ def read_state(file: Path) -> Notes:
 def write_state(file: Path, notes: Notes) -> None:
     """Note what both sides have."""
     pairs = {ident: _listed(pair) for ident, pair in notes.known.items()}
-    write_atomic(file, orjson.dumps({"known": pairs, "seen": notes.seen, "rejected": notes.rejected}))
+    values = {"known": pairs, "seen": notes.seen, "rejected": notes.rejected, "doubts": notes.doubts}
+    write_atomic(file, orjson.dumps(values))
+
+
+def note_doubts(file: Path, doubts: Iterable[str]) -> None:
+    """Note what was held back, for `reverie status` and `reverie doctor`."""
+    noted, found = read_state(file), list(dict.fromkeys(doubts))
+    if noted.doubts != found:
+        noted.doubts = found
+        write_state(file, noted)
 
 
 def _known(pair: list[Any]) -> Known:

@@ -104,6 +104,11 @@ def take_out(folder: Path, sessions: Collection[str]) -> int:
     )
 
 
+def of_deleted(sessions: Collection[str]) -> int:
+    """Take the claims of `sessions`, whose dialogue is about to be deleted, out of the journal."""
+    return take_out(journals.default_folder(), sessions)
+
+
 def claims(folder: Path, faults: list[Fault]) -> list[Claim]:
     """Return the claims of the journal in `folder` in its order, and whether what they point to is there."""
     lines = list(journals.read(folder / CLAIMS, faults, kinds=("claim",)))
@@ -123,6 +128,12 @@ def claims(folder: Path, faults: list[Fault]) -> list[Claim]:
             )
         )
     return found
+
+
+def pointed_at(pointer: str) -> str:
+    """Return what a `pointer` names in a journal, "" where it names none."""
+    match = _POINTER.fullmatch(pointer)
+    return match.group(2) if match else ""
 
 
 def _ids(file: Path) -> set[str]:

@@ -66,14 +66,20 @@ def read(file: Path, faults: list[Fault] | None = None, *, kinds: Iterable[str] 
     does not let us read.
     """
     wanted = frozenset(kinds)
+    for _, line in numbered(file, faults):
+        if not wanted or line.get("kind") in wanted:
+            yield line
+
+
+def numbered(file: Path, faults: list[Fault] | None = None) -> Iterator[tuple[int, Line]]:
+    """Yield the records of a journal, each with the number of its line, as `read` does."""
     try:
         with file.open("rb") as source:
             for number, line, why in _lines(source):
-                if line is None:
-                    if faults is not None:
-                        faults.append(Fault(file, number, why))
-                elif not wanted or line.get("kind") in wanted:
-                    yield line
+                if line is not None:
+                    yield number, line
+                elif faults is not None:
+                    faults.append(Fault(file, number, why))
     except FileNotFoundError:
         return
     except OSError as error:
@@ -152,10 +158,17 @@ def writing(file: Path) -> Iterator[Writer]:
 
 
 @contextmanager
-def _opened(file: Path) -> Iterator[int]:
+def alone(file: Path) -> Iterator[None]:
+    """Keep others that ask for the lock of a journal from writing in it. Raises LockError."""
     with locks.lock(file.with_name(f".{file.name}.lock"), timeout=_OTHERS_SECONDS) as held:
         if not held:
             raise LockError("another process writes in it", file=str(file), fix="Try again in a moment.")
+        yield
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[int]:
+    with alone(file):
         try:
             handle = os.open(file, system.APPENDING, 0o600)
         except OSError as error:

@@ -22,8 +22,8 @@ LOG = logging.getLogger("reverie.store")
 FILE = f"{PRIVATE}/catalogue.sqlite"
 NO_CATALOGUE = (sqlite3.Error, OSError)
 """Whatever is wrong with a derived file, the markdown has it all."""
-_FEW = 8
-"""Documents of one look that are asked for one by one; from then on it is hundreds at once."""
+_USED_OF = 8
+"""One of so many texts that were asked for must have been used for asking for more at once the next time."""
 
 Found = TypeVar("Found")
 Question = Callable[[sqlite3.Connection], Found]
@@ -150,31 +150,38 @@ class Asker:
 
 
 class Texts:
-    """Gives what the catalogue keeps of the files at `order`, from the ninth on hundreds at once."""
+    """Gives what the catalogue keeps of the files at `order`, the more at once the more of them are used."""
 
     def __init__(self, asker: Asker, order: Sequence[str]) -> None:
         self._asker = asker
         self._order = order
         self._places: dict[str, int] = {}
-        self._asked = 0
+        self._asked = self._used = 0
         self._held: dict[str, Kept] = {}
 
     def __call__(self, path: str) -> Kept | None:
         """Return what is kept of the file at `path`, None where nothing is."""
         if path not in self._held:
-            self._asked += 1
-            self._held = self._asker.try_to_ask(
-                lambda found: database.kept(found, self._next(path)), dict[str, Kept]
-            )
+            paths = self._next(path)
+            self._asked, self._used = len(paths), 0
+            self._held = self._asker.try_to_ask(lambda found: database.kept(found, paths), dict[str, Kept])
+        self._used += 1
         return self._held.pop(path, None)
 
+    def fetch(self, paths: Collection[str]) -> None:
+        """Ask for all of `paths` at once, which are wanted next."""
+        self._held = self._asker.try_to_ask(lambda found: database.kept(found, [*paths]), dict[str, Kept])
+
     def _next(self, path: str) -> list[str]:
-        if self._asked <= _FEW:
+        """Return `path` and those behind it: more than before, fewer where hardly any was used."""
+        enough = self._used * _USED_OF >= self._asked
+        count = min(2 * self._asked, database.AT_ONCE) if enough else self._asked // 4
+        if count <= 1:
             return [path]
         if not self._places:
             self._places = {item: number for number, item in enumerate(self._order)}
         start = self._places.get(path)
-        return [path] if start is None else list(islice(self._order, start, start + database.AT_ONCE))
+        return [path] if start is None else list(islice(self._order, start, start + count))
 
 
 class Catalogued(Shelf):

@@ -14,13 +14,16 @@ import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+import orjson
 
 from pipeline.core import system
 from pipeline.store.catalogue.damage import Damaged, Unusable, decoded, is_damage, text
 from pipeline.store.catalogue.sums import row_sum, text_sum
-from pipeline.store.files.kept import Kept, Row, Worth
+from pipeline.store.files.kept import Brief, Kept, Row, Worth
 from pipeline.store.files.names import common_form
 from pipeline.store.files.scanning import Document
 from pipeline.store.files.shelf import Entry
@@ -56,6 +59,11 @@ _ENTRY = (
 )
 _KEPT = (
     "SELECT f.path, f.digest, t.front, t.preview, t.line, t.sum, f.later, f.less, f.place"
+    " FROM files f JOIN texts t ON t.path = f.path"
+)
+_BRIEFS = (
+    "SELECT f.path, f.digest,"
+    " json_extract(CAST(t.front AS TEXT), '$.title', '$.description', '$.updated', '$.created')"
     " FROM files f JOIN texts t ON t.path = f.path"
 )
 _IN_ORDER = "ORDER BY f.later, f.less, f.place, f.path"
@@ -257,6 +265,20 @@ def saying(connection: sqlite3.Connection, word: str) -> set[str]:
     """Return the paths of the files in whose front matter `word` stands, by the look of the rows alone."""
     found = connection.execute("SELECT path FROM texts WHERE instr(front, ?)", (word.encode(),))
     return {path for (path,) in found}
+
+
+def briefs(connection: sqlite3.Connection) -> dict[str, tuple[str, Brief]]:
+    """Return by path the digest of each memory and its brief, but for those of which the row is odd."""
+    found: dict[str, tuple[str, Brief]] = {}
+    for path, sha, values in connection.execute(_BRIEFS):
+        try:
+            title, description, updated, created = orjson.loads(values)
+            since = updated or created
+            moment = datetime.fromisoformat(since).astimezone(UTC) if since else None
+        except (ValueError, TypeError, OverflowError):
+            continue
+        found[path] = sha, Brief(str(title or ""), str(description or ""), moment)
+    return found
 
 
 def state(connection: sqlite3.Connection) -> tuple[str, int]:

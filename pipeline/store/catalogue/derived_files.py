@@ -16,8 +16,13 @@ from pipeline.store.derived import core_page, usage
 from pipeline.store.files.scanning import Document
 
 
-def write(root: Path, scanner: Scanner, documents: Sequence[Document], now: datetime) -> list[str]:
-    """Bring all of them in step with `documents`, those of the store; return the paths written."""
+def write(
+    root: Path, scanner: Scanner, documents: Sequence[Document], now: datetime, *, anew: bool = False
+) -> list[str]:
+    """Bring all of them in step with `documents`, those of the store; return the paths written.
+
+    With `anew` nothing of the last ``_index.json`` is used.
+    """
     sleep.wake_changed(root, documents)
     scored = usage.carry_over(root, scanner.ids, now) or usage.write_state(root, now)
     if documents and sleep.is_due(root, now):
@@ -28,7 +33,7 @@ def write(root: Path, scanner: Scanner, documents: Sequence[Document], now: date
         usage.STATE: scored,
         memory_format.CORE: core_page.write_core(root, scanner.memories(documents), now),
         ".gitignore": index_json.write_gitignore(root),
-        index_json.INDEX_JSON: index_json.write_index_json(root, scanner.asker, documents, now),
+        index_json.INDEX_JSON: index_json.write_index_json(root, scanner.asker, documents, now, anew=anew),
     }
     return [path for path, written in wrote.items() if written]
 

@@ -19,8 +19,9 @@ from pipeline.core.atomic import install, mode_for, write_atomic, write_temp
 from pipeline.core.clock import iso
 from pipeline.hooklib.ownership import WRITTEN
 from pipeline.hooklib.plain import lines_of
-from pipeline.store.catalogue import database
+from pipeline.store.catalogue import database, index_parts
 from pipeline.store.catalogue.asking import Asker
+from pipeline.store.catalogue.index_parts import CHUNK, Copy, PartKey, Parts
 from pipeline.store.files.kept import Kept
 from pipeline.store.files.layout import FileStamp, derived_bytes
 from pipeline.store.files.scanning import Document
@@ -33,13 +34,15 @@ IGNORED = (INDEX_JSON, "_state.json", VECTORS, "_config.json")
 _SHOWN = "index.json"
 """Under this the catalogue keeps what the file was made from."""
 _HEAD = 200
-_CHUNK = 1 << 20
 
 
-def write_index_json(root: Path, asker: Asker, documents: Sequence[Document], now: datetime) -> bool:
+def write_index_json(
+    root: Path, asker: Asker, documents: Sequence[Document], now: datetime, *, anew: bool = False
+) -> bool:
     """Write ``_index.json`` if anything but its time would change; True if it was written.
 
-    A file of that name which another program wrote stays as it is.
+    A file of that name which another program wrote stays as it is. Unless it is made `anew`, the entries of
+    memories that did not change are copied from the last one.
     """
     file, edges = root / INDEX_JSON, Listing(root)
     shown = _made_from(root, asker, edges)
@@ -48,10 +51,13 @@ def write_index_json(root: Path, asker: Asker, documents: Sequence[Document], no
         return False
     if is_anothers(file):
         return False
-    temp = write_temp(file, _parts(edges, asker, documents, now), mode=mode_for(file))
+    copy = Copy(file, Parts() if anew else index_parts.kept(root, _stamp(file)))
+    made = Parts()
+    temp = write_temp(file, _parts(edges, asker, documents, now, copy, made), mode=mode_for(file))
     differs = _differs(temp, file)
     if differs:
         install(temp, file)
+        made.keep(root, _stamp(file))
     else:
         temp.unlink()
     if shown:
@@ -87,7 +93,9 @@ def _stamp(file: Path) -> str:
     return f"{file.name}:{found.size}:{found.mtime_ns}:{found.ctime_ns}"
 
 
-def _parts(edges: Listing, asker: Asker, documents: Sequence[Document], now: datetime) -> Iterator[bytes]:
+def _parts(
+    edges: Listing, asker: Asker, documents: Sequence[Document], now: datetime, copy: Copy, made: Parts
+) -> Iterator[bytes]:
     """Yield the file in parts, so that that of a large store is never in memory as a whole."""
     yield orjson.dumps(
         {
@@ -97,20 +105,34 @@ def _parts(edges: Listing, asker: Asker, documents: Sequence[Document], now: dat
             "edges": edges.shown(keep=True),
         }
     )[:-1]
-    yield b',"entries":{'
-    seen, gap = set[str](), b""
+    yield b',"entries":'
+    seen = set[str]()
     for at in range(0, len(documents), database.AT_ONCE):
-        some = documents[at : at + database.AT_ONCE]
-        paths = [item.path for item in some]
-        kept = asker.try_to_ask(partial(database.kept, paths=paths), dict[str, Kept])
-        for item in some:
-            key = item.id if item.id and item.id not in seen else f"path:{item.path}"
-            seen.add(key)
-            held = kept.get(item.path)
-            yield gap + orjson.dumps(key) + b":"
-            yield _entry(item, item.kept() if held is None or held.digest != item.digest else held)
-            gap = b","
-    yield b"}}"
+        some = [(item, PartKey.of(item, _key(item, seen))) for item in documents[at : at + database.AT_ONCE]]
+        paths = [item.path for item, part in some if not copy.size_of(part)]
+        asked = partial(database.kept, paths=paths)
+        kept = asker.try_to_ask(asked, dict[str, Kept]) if paths else {}
+        for item, part in some:
+            size = copy.size_of(part)
+            if size:
+                yield from copy.take(part)
+            else:
+                yield from copy.flush()
+                held = kept.get(item.path)
+                entry = _entry(item, item.kept() if held is None or held.digest != item.digest else held)
+                whole = copy.gap() + orjson.dumps(part.key) + b":" + entry
+                size = len(whole)
+                yield whole
+            made.add(part, size)
+    yield from copy.flush()
+    yield b"}}" if documents else b"{}}"
+
+
+def _key(item: Document, seen: set[str]) -> str:
+    """Return under what `item` stands: its id, and its path where it has none or another has it."""
+    key = item.id if item.id and item.id not in seen else f"path:{item.path}"
+    seen.add(key)
+    return key
 
 
 def _entry(item: Document, kept: Kept) -> bytes:
@@ -133,7 +155,7 @@ def _differs(new: Path, old: Path) -> bool:
         if not (_pass_over_time(held) and _pass_over_time(made)):
             return True
         while True:
-            before, after = held.read(_CHUNK), made.read(_CHUNK)
+            before, after = held.read(CHUNK), made.read(CHUNK)
             if before != after:
                 return True
             if not before:

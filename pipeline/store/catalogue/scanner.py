@@ -19,7 +19,7 @@ from pipeline.core.clock import SystemClock
 from pipeline.domain.authorship import By
 from pipeline.hooklib.memory_format import is_memory
 from pipeline.hooklib.ownership import OURS
-from pipeline.store.catalogue import asking, database
+from pipeline.store.catalogue import asking, database, one_look
 from pipeline.store.catalogue.asking import Asker, Catalogued, Taken, Texts
 from pipeline.store.catalogue.database import News
 from pipeline.store.derived.core_page import Memories
@@ -42,6 +42,8 @@ _FOLDER_TICK_NS = 20_000_000
 _MARKED_NS = 60_000_000_000
 _AT_ONCE = 1_000
 """Files that are read before what they say goes into the catalogue and out of memory."""
+_AT_HAND = 64 << 20
+"""Bytes of files that stay at hand where all are read: the search index is made from them at once."""
 
 
 @dataclass(slots=True)
@@ -62,11 +64,20 @@ class _Look:
     """Whether the catalogue has all that the last look found: its rows are not read again."""
     all_known: bool = False
     """Whether there is nothing but what the last look found, all of it as it was."""
+    spare: int = 0
+    """So many bytes of files may stay at hand."""
 
     def row(self, path: str, stamp: FileStamp) -> Row | None:
         """Return what the catalogue has of the file at `path`, None where it had another stamp."""
         row = self.rows.get(path)
         return row if row is not None and row.tells_of(stamp) else None
+
+    def leave(self, documents: Iterable[Document]) -> None:
+        """Leave what was read to the catalogue, but for bytes that may stay at hand."""
+        for item in documents:
+            stays = item.stamp.size <= self.spare
+            self.spare -= item.stamp.size if stays else 0
+            item.leave_to(self.texts, but_bytes=stays)
 
 
 class Scanner:
@@ -94,6 +105,8 @@ class Scanner:
         self._stale = False
         self._last: Snapshot | None = None
         """What the last look found, while nothing was written through here since."""
+        self._looked: tuple[float, dict[str, tuple[int, int]]] = (0.0, {})
+        """When that look began, and the times of the folders then."""
 
     # -- all files --------------------------------------------------------------------------------
 
@@ -101,18 +114,19 @@ class Scanner:
         """Return every memory and every problem; only files that changed are read again.
 
         With `keep` the catalogue is brought in step, whatever it holds; `anew` reads every file and makes it
-        again from nothing.
+        again from nothing. Within `one_look` a plain look is what the first one found.
         """
+        if not (keep or anew) and self._last is not None and self._is_recent():
+            self._attribute_anew(self._last.documents)
+            return self._last
+        began = one_look.moment()
         if anew:
             self.asker.start_anew()
             self._known, self._in_step = {}, None
         with scanning.collector_paused():
-            look = self._look(keep)
+            look = self._look(keep, spare=_AT_HAND if anew else 0)
             self._keep(look, keep)
-            known = (self._written.stamp(), self._identities.stamp())
-            if not look.all_known or known != self._attributed:
-                self._attribute(look.snapshot.documents)
-                self._attributed = known
+            self._attribute_anew(look.snapshot.documents, anyhow=not look.all_known)
         look.snapshot.problems += self._index.problems()
         look.snapshot.like(self._last)
         if not look.all_known:
@@ -121,8 +135,13 @@ class Scanner:
                 for item in look.snapshot.documents
                 if is_settled(item.stamp.ctime_ns, look.seen_ns)
             }
-        self._last = look.snapshot
+        self._last, self._looked = look.snapshot, (began, look.folders)
         return look.snapshot
+
+    def _is_recent(self) -> bool:
+        """Whether the last look will do for the answer that is under way (`one_look`)."""
+        began, folders = self._looked
+        return one_look.counts(began) and folders == folder_times(self._root)
 
     def last_look(self) -> Snapshot:
         """Return what the last look found, while nothing was written through here since; else look."""
@@ -270,8 +289,9 @@ class Scanner:
             look.rows = {row.path: row for row in self.asker.rows(mends=anew)}
         return look
 
-    def _look(self, keep: bool) -> _Look:
+    def _look(self, keep: bool, *, spare: int = 0) -> _Look:
         look = self._begin(anew=keep)
+        look.spare = spare
         same = 0
         for path, stamp in memory_files(self._root, look.snapshot.problems, known=self._known):
             look.order.append(path)
@@ -296,8 +316,7 @@ class Scanner:
     def _put_down(self, look: _Look) -> None:
         """Let the catalogue keep what was read so far, so that this process need not."""
         if self.asker.note(News(look.read, seen_ns=look.seen_ns, makes=True)):
-            for item in look.read:
-                item.leave_to(look.texts)
+            look.leave(look.read)
             look.read.clear()
 
     def _keep(self, look: _Look, keep: bool) -> None:
@@ -324,8 +343,8 @@ class Scanner:
             missing = [item for path, item in there.items() if path not in had]
             news = News(missing, had - there.keys(), others, look.folders, look.seen_ns, makes=True)
             self.asker.note(news)
-        for item in look.read if many else ():
-            item.leave_to(look.texts)
+        if many:
+            look.leave(look.read)
 
     def _look_up(self, path: str, stamp: str) -> str | None:
         return self.asker.try_to_ask(lambda found: database.written(found, path, stamp), _nothing)
@@ -337,6 +356,12 @@ class Scanner:
             return False
         in_step = known == look.folders and all(c + _FOLDER_TICK_NS < last for _, c in known.values())
         return in_step and self.asker.try_to_ask(database.others, dict[str, str]) == others
+
+    def _attribute_anew(self, documents: list[Document], *, anyhow: bool = False) -> None:
+        known = (self._written.stamp(), self._identities.stamp())
+        if anyhow or known != self._attributed:
+            self._attribute(documents)
+            self._attributed = known
 
     def _attribute(self, documents: list[Document]) -> None:
         """Say of each of `documents`, all of the store, whose it is."""

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pipeline.store.catalogue import database
-from pipeline.store.catalogue.asking import Asker, Question
+from pipeline.store.catalogue.asking import Asker, Question, Texts
+from pipeline.store.files.kept import Brief
 from pipeline.store.files.scanning import Document
+
+_MANY = 100
+"""Documents of which the catalogue is asked for all at once."""
 
 
 class Sieve:
@@ -18,10 +22,37 @@ class Sieve:
 
     def __init__(self, asker: Asker) -> None:
         self._asker = asker
+        self._briefs: dict[str, tuple[Document, Brief]] = {}
 
     def saying(self, documents: Iterable[Document], word: str) -> set[str]:
         """Return the paths of those whose front matter may have `word`, which is plain ASCII."""
         return self._left(documents, lambda found: database.saying(found, word))
+
+    def briefs(self, documents: Iterable[Document]) -> list[Brief]:
+        """Return what a list of `documents` needs of each; of one that was asked for before it is known.
+
+        What the catalogue says is taken as it is: the rows that are shown are looked into anyway.
+        """
+        rows = [(item, self._briefs.get(item.path)) for item in documents]
+        new = [item for item, known in rows if known is None or known[0] is not item]
+        kept = self._asker.try_to_ask(database.briefs, _none) if len(new) > _MANY else {}
+        for item in new:
+            known = kept.get(item.path)
+            fits = known is not None and item.cached and known[0] == item.digest
+            self._briefs[item.path] = (item, known[1] if known and fits else _brief(item))
+        if len(self._briefs) > 2 * len(rows) + _MANY:
+            self._briefs = {item.path: self._briefs[item.path] for item, _ in rows}
+        return [self._briefs[item.path][1] for item, _ in rows]
+
+    @staticmethod
+    def bring(documents: Iterable[Document]) -> None:
+        """Ask the catalogue at once for `documents`, which lie apart and are looked into next."""
+        wanted: dict[Texts, list[str]] = {}
+        for item in documents:
+            if isinstance(item.keeper, Texts):
+                wanted.setdefault(item.keeper, []).append(item.path)
+        for texts, paths in wanted.items():
+            texts.fetch(paths)
 
     def _left(self, documents: Iterable[Document], question: Question[set[str] | None]) -> set[str]:
         found = self._asker.try_to_ask(question, _nobody_knows)
@@ -31,3 +62,12 @@ class Sieve:
 
 def _nobody_knows() -> None:
     return None
+
+
+def _brief(item: Document) -> Brief:
+    head = item.head
+    return Brief(head.shown_title, head.description, head.updated or head.created)
+
+
+def _none() -> dict[str, tuple[str, Brief]]:
+    return {}

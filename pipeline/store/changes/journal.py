@@ -249,8 +249,8 @@ class Journal:
         """Keep theirs and put ours aside."""
         staged = self._staged / item.get("staged", "")
         if staged.is_file():
-            aside = (
-                ensure_dir(self._private / "conflicts") / f"{staged.name}-{Path(item['path']).name}"[-200:]
+            aside = ensure_dir(self._private / "conflicts") / journal_entry.aside_name(
+                staged.name, item["path"]
             )
             staged.replace(aside)
         return False

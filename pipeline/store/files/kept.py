@@ -70,6 +70,14 @@ class Worth(NamedTuple):
     since_us: int | None
 
 
+class Brief(NamedTuple):
+    """What a list of all memories is put in order by; `changed` is when it was last written, else created."""
+
+    title: str
+    description: str
+    changed: datetime | None
+
+
 Keeper = Callable[[str], Kept | None]
 """Gives what is kept of the file at a path; None where nothing is."""
 

@@ -168,11 +168,12 @@ class Document:
         """Return what decides its place in CORE.md."""
         return worth_of(self._at_hand)
 
-    def leave_to(self, keeper: Keeper) -> None:
-        """Let go of all that `keeper` gives, which keeps it now."""
+    def leave_to(self, keeper: Keeper, *, but_bytes: bool = False) -> None:
+        """Let go of all that `keeper` gives, which keeps it now, `but_bytes` stay at hand."""
         self._aliases = orjson.dumps(self.aliases).decode() if self.aliases else ""
         self._retired, self._kind, self._origin = self.retired, self.kind, self.origin
-        self._front = self._raw = self._memory = self._head = self._entry = None
+        self._front = self._memory = self._head = self._entry = None
+        self._raw = self._raw if but_bytes else None
         self._keeper, self.cached = keeper, True
 
     @property
@@ -181,6 +182,11 @@ class Document:
         if self._front is None:
             self._fetch()
         return self._front or {}
+
+    @property
+    def keeper(self) -> Keeper | None:
+        """Return what gives the rest of it, None where that is at hand."""
+        return self._keeper if self._front is None else None
 
     @property
     def preview(self) -> str:

@@ -10,6 +10,7 @@ import os
 import re
 import zlib
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,19 @@ def all_edges(root: Path, *, keep: bool = False) -> EdgeFiles:
     rows = Listing(root, found.problems).rows(keep=keep)
     found.edges = [_of_row(path, row) for path, row in rows.items()]
     return found
+
+
+def state_of(root: Path) -> object:
+    """Return what is another value as soon as an edge file comes, goes, or is written to; none is read."""
+    if not has_edges(root):
+        return None
+    stamps: dict[str, tuple[int, int, int]] = {}
+    with os.scandir(root / EDGES) as found:
+        for entry in found:
+            with suppress(FileNotFoundError):
+                seen = entry.stat(follow_symlinks=False)
+                stamps[entry.name] = (seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns)
+    return stamps
 
 
 class Listing:

@@ -6,7 +6,7 @@ which is append-only.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -15,7 +15,15 @@ from typing import Any
 from pipeline.core import jsonl
 from pipeline.core.clock import parse_time
 from pipeline.core.errors import PathEscapeError
-from pipeline.store.files.layout import ARCHIVE, MAX_DERIVED, PRIVATE, check_path, files_in, read_regular
+from pipeline.store.files.layout import (
+    ARCHIVE,
+    MAX_DERIVED,
+    PRIVATE,
+    Problem,
+    check_path,
+    files_in,
+    read_regular,
+)
 from pipeline.store.files.scanning import Snapshot, read_into
 
 LOG = "retired.jsonl"
@@ -41,13 +49,23 @@ class Retired:
 def scan_archive(root: Path) -> Snapshot:
     """Read every memory in the archive of the store at `root` (a real path), and note what can't be read."""
     snapshot = Snapshot()
+    for path in _listed(root, snapshot.problems):
+        read_into(snapshot, root, path)
+    return snapshot
+
+
+def archived_paths(root: Path) -> list[str]:
+    """Return the paths of the files that `scan_archive` reads."""
+    return list(_listed(root, []))
+
+
+def _listed(root: Path, problems: list[Problem]) -> Iterator[str]:
     archive = root / ARCHIVE
     if archive.is_symlink() or not archive.is_dir():
-        return snapshot
+        return
     for year in sorted(item.name for item in archive.iterdir() if not item.name.startswith(".")):
-        for path, _ in files_in(root, f"{ARCHIVE}/{year}", snapshot.problems, stamps=False):
-            read_into(snapshot, root, path)
-    return snapshot
+        for path, _ in files_in(root, f"{ARCHIVE}/{year}", problems, stamps=False):
+            yield path
 
 
 def note(root: Path, intent: dict[str, Any], conflicts: Collection[str]) -> None:

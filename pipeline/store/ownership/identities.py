@@ -121,8 +121,9 @@ class Identities:
 
     def suppose(self, identities: Iterable[Identity]) -> None:
         """Take `identities` as known in this process, and write nothing."""
-        self._unkept.update((identity.path, identity) for identity in identities)
-        self._supposed += 1
+        found = {identity.path: identity for identity in identities}
+        self._unkept |= found
+        self._supposed += bool(found)
 
     def compact(self) -> None:
         """Rewrite the file with one line per path, once most of its lines are outdated."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipeline.web.pages import cost, days, dreams, graph, health, inbox, memories
+from pipeline.web.pages import cost, days, dreams, graph, health, inbox, memories, runs, tools
 from pipeline.web.visit import PageFunction
 
 GET = ("GET",)
@@ -15,6 +15,8 @@ PAGES: Sequence[tuple[str, PageFunction, Sequence[str]]] = (
     *dreams.PAGES,
     *inbox.PAGES,
     *graph.PAGES,
+    *runs.PAGES,
+    *tools.PAGES,
     *cost.PAGES,
     *health.PAGES,
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from pipeline.app import days, diary
+from pipeline.app import days, diary, inbox
 from pipeline.core.errors import UsageError
 from pipeline.web.visit import Visit
 
@@ -57,6 +57,7 @@ def day(visit: Visit) -> Response:
         start=start,
         room=room,
         is_today=name == today,
+        waiting=inbox.number_waiting(app) if name == today else 0,
         before=_near(moment, -1),
         after=_near(moment, 1) if name < today else "",
         everywhere=everywhere,

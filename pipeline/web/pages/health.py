@@ -21,6 +21,7 @@ from pipeline.web import live
 from pipeline.web.visit import Visit
 
 _MOST_ROWS = 100
+_MOST_ERRORS = 3
 TONES = {"error": "bad", "warning": "warn", "note": "", "ok": "good"}
 """The look of each level of a finding."""
 
@@ -49,6 +50,12 @@ def state(visit: Visit) -> Response:
 def examination(visit: Visit) -> Response:
     """Return what doctor finds, as a part."""
     return visit.part("health_findings.html", found=_examined(visit))
+
+
+def trouble(visit: Visit) -> Response:
+    """Return the errors that doctor finds, as a part; a line where there is none."""
+    errors = [finding for finding in doctor.examine(visit.app) if finding.level == "error"]
+    return visit.part("health_trouble.html", errors=errors, most=_MOST_ERRORS)
 
 
 def stream(visit: Visit) -> Response:
@@ -106,6 +113,7 @@ def _run(run: dict[str, Any], now: datetime) -> dict[str, Any]:
     outcome = "undone" if run["undone"] else run["outcome"] or "under way"
     return {
         "id": run["id"],
+        "kind": run["kind"],
         "when": ago(run["started_at"], now),
         "project": run["project"],
         "strategy": run["strategy"],
@@ -117,7 +125,7 @@ def _run(run: dict[str, Any], now: datetime) -> dict[str, Any]:
 
 
 def _examined(visit: Visit) -> dict[str, Any]:
-    return _findings(doctor.examine(visit.app), "things looked at", worst_first=False)
+    return _findings(doctor.examine(visit.apart), "things looked at", worst_first=False)
 
 
 def _audited(visit: Visit) -> dict[str, Any]:
@@ -153,5 +161,6 @@ PAGES = (
     ("health", health, ("GET",)),
     ("health/state", state, ("GET",)),
     ("health/doctor", examination, ("GET",)),
+    ("health/trouble", trouble, ("GET",)),
     ("health/stream", stream, ("GET",)),
 )

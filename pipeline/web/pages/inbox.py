@@ -157,6 +157,7 @@ def _opened(visit: Visit, rows: Sequence[dict[str, Any]], number: int) -> dict[s
         "item": row,
         "kind": kind,
         "preview": preview,
+        "run_url": visit.run(row["run"], "extract") if row["run"] else "",
         "text": text,
         "seen": digest(text),
         "facts": facts_of(row),

@@ -7,21 +7,19 @@ from typing import Any
 
 from starlette.responses import Response
 
-from pipeline.app import history, memories, moving, pins, reading, scopes, undoing, writing
+from pipeline.app import history, memories, moving, pins, reading, retired, scopes, undoing, writing
 from pipeline.app.application import App
-from pipeline.app.changes import compare
 from pipeline.app.reading import Reading
 from pipeline.app.retried import retried
 from pipeline.app.scopes import SHOWN
-from pipeline.app.writing import Change
 from pipeline.core.errors import InputError, ReverieError, UnknownMemoryError, UsageError
 from pipeline.domain.authorship import AUTHORS, NOBODY
+from pipeline.web import memory_form
 from pipeline.web.listed import kept, listed
 from pipeline.web.visit import Visit
 
 _CHANGES = 20
 """Changes of a memory that are shown."""
-_EDITED = ("title", "description", "text", "tags")
 
 
 def pane(visit: Visit) -> Response:
@@ -40,13 +38,7 @@ def _shown(
         return _gone(visit, app, ref, scope, error)
     memory = found.document.memory
     values = listed(visit, app, visit.number("from", 0, most=1_000_000), by_meaning=False)
-    given = draft or {
-        "title": memory.title,
-        "description": memory.description,
-        "text": memory.body.rstrip("\n"),
-        "tags": ", ".join(memory.tags),
-        "seen": found.document.digest,
-    }
+    given = draft or memory_form.draft_of(memory, found.document.digest)
     return visit.page(
         "memory.html",
         "memories",
@@ -56,10 +48,10 @@ def _shown(
         found=found,
         memory=memory,
         author=_author(found),
-        changes=[(change, [(item, compare(item, change.memories)) for item in change.shown])
-                 for change in found.changes[:_CHANGES]],
+        changes=found.changes[:_CHANGES],
         more=max(0, len(found.changes) - _CHANGES),
-        draft=given,
+        draft={**memory_form.draft_of(memory, ""), **given},
+        form_fields=memory_form.fields_of(memory),
         is_edited=draft is not None,
         failure=trouble,
         scopes=SHOWN,
@@ -109,16 +101,12 @@ def _pin(visit: Visit, app: App, name: str, scope: str) -> Response:
 
 
 def _edit(visit: Visit, app: App, name: str, scope: str) -> Response:
-    draft = {field: visit.given(field) for field in (*_EDITED, "seen")}
     holder = reading.scoped(app, scope, name)
-    change = Change(
-        title=draft["title"],
-        content=draft["text"],
-        description=draft["description"],
-        tags=[tag for tag in draft["tags"].replace("\n", ",").split(",") if tag.strip()],
-    )
     store = holder.open_store()
+    memory = retired.read(store, name).memory
+    draft = memory_form.typed(visit, memory)
     try:
+        change = memory_form.change_of(draft, memory)
         written = writing.update_memory(holder, store, name, change, seen=draft["seen"])
     except UnknownMemoryError:
         raise

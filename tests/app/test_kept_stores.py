@@ -1,0 +1,79 @@
+"""The stores that a server keeps open: one set for each who asks at once, the one used last again."""
+
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+
+from pipeline.app import kept_stores
+from pipeline.app.kept_stores import KeptStores
+from pipeline.core.errors import StoreError
+
+HERE = Path("here")
+
+
+def put(stores: Any, value: str) -> None:
+    """Let a word stand for a store that is open."""
+    stores[HERE] = value
+
+
+def test_the_set_that_was_used_last_comes_again_and_nobody_shares_one():
+    kept = KeptStores()
+    with kept.taken() as first:
+        put(first, "opened")
+    with kept.taken() as again:
+        assert again.get(HERE) == "opened"
+
+
+def test_who_asks_for_no_store_waits_for_none(monkeypatch):
+    monkeypatch.setattr(kept_stores, "MOST", 1)
+    kept = KeptStores()
+    with kept.taken() as first:
+        put(first, "opened")
+        with kept.taken():
+            pass  # A page without memories, while another has the only set.
+
+
+def test_two_at_once_have_stores_of_their_own(monkeypatch):
+    monkeypatch.setattr(kept_stores, "PATIENCE_SECONDS", 0.0)
+    kept = KeptStores()
+    with kept.taken() as first, kept.taken() as second:
+        put(first, "one")
+        assert second.get(HERE) is None
+
+
+def test_no_more_sets_than_a_few_are_made_and_the_next_waits_for_one(monkeypatch):
+    monkeypatch.setattr(kept_stores, "PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(kept_stores, "MOST", 1)
+    kept, found = KeptStores(), []
+    with kept.taken() as first:
+        put(first, "one")
+
+        def ask():
+            with kept.taken() as late:
+                found.append(late.get(HERE))
+
+        waiting = Thread(target=ask)
+        waiting.start()
+        assert not found
+    waiting.join(30)
+    assert found == ["one"]
+
+
+@pytest.mark.parametrize("fault", [None, StoreError("no such directory"), OSError("full")])
+def test_who_asks_while_it_is_warmed_waits_for_that_set(fault):
+    kept, begun, go = KeptStores(), Event(), Event()
+
+    def look(stores):
+        stores[HERE] = "warm"
+        begun.set()
+        go.wait(30)
+        if fault:
+            raise fault
+
+    kept.warm(look)
+    begun.wait(30)
+    Thread(target=go.set).start()
+    with kept.taken() as stores:
+        assert stores.get(HERE) == "warm"
