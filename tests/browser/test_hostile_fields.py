@@ -1,4 +1,4 @@
-"""Markup where nobody would look for it: names of files, folders, models, runs and sessions, and addresses."""
+"""Markup where nobody looks for it: names of files, folders, models, runs and sessions, and addresses."""
 
 import json
 from urllib.parse import quote
@@ -22,9 +22,30 @@ pytestmark = pytest.mark.browser
 
 SHORT = "<img src=x onerror=window.__hit=1>"
 """What a name of a file can hold: no slash."""
-ASKED = ("in", "q", "type", "for", "by", "age", "band", "sort", "from", "show", "done", "undo", "again", "scope",
-         "day", "all", "only", "month", "run", "item", "kind", "edit", "relation", "group", "days", "look", "part")  # fmt: skip
-PLACES = ("", "memory/by-hand", "today", "timeline", "dreams", "inbox", "graph", "cost", "health")
+ASKED = (
+    *(
+        "in",
+        "q",
+        "type",
+        "for",
+        "by",
+        "age",
+        "band",
+        "sort",
+        "from",
+        "show",
+        "done",
+        "undo",
+        "again",
+        "scope",
+    ),
+    *("day", "all", "only", "month", "run", "item", "kind", "edit", "relation", "group", "days", "look"),
+    *("scope", "newest", "part"),
+)
+PLACES = (
+    *("", "memory/by-hand", "today", "timeline", "dreams", "inbox", "graph", "runs", "tools", "cost"),
+    "health",
+)
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +64,8 @@ def _fill(desk):
     memories.add(app, "Prices are whole cents.", kind="decision", name="by-hand", tags=[SHORT, "plain"])
     folder = app.open_store().path
     front = f"name: '{SHORT}'\ntype: decision\ntags: ['{SHORT}']\naliases: ['{SHORT}']\nscope: '{SHORT}'"
-    source = f"sources:\n  - {{session: '{SHORT}', uuid: '{SHORT}', at: '{SHORT}', speaker: '{SHORT}', quote: '{SHORT}'}}"
+    said = ", ".join(f"{key}: '{SHORT}'" for key in ("session", "uuid", "at", "speaker", "quote"))
+    source = f"sources:\n  - {{{said}}}"
     (folder / f"{SHORT}.md").write_text(f"---\n{front}\n{source}\n---\n{SHORT}\n")
     (folder / f"{SHORT} broken.md").write_text(f"---\nname: [{SHORT}\n---\n")
     desk.here("relate", "by-hand", "RELATED_TO", SHORT, "--context", HOSTILE)
@@ -53,6 +75,8 @@ def _fill(desk):
     memories.add(App(store=elsewhere), "Another shop.", kind="project", name="another")
     talk = Transcript(SHORT, cwd=str(desk.project), start="2026-11-27T09:00:00Z")
     talk.user(f"Is {HOSTILE} safe?")
+    talk.tool(SHORT, {"file_path": f"/{SHORT}", "command": HOSTILE}, HOSTILE)
+    talk.tool("Read", {"file_path": f"/{SHORT}"}, HOSTILE)
     talk.assistant(HOSTILE)
     list(app.ingest(file=talk.write(paths.project_store(desk.project).parent / f"{SHORT}.jsonl")))
     with app.ledger() as ledger:
@@ -65,6 +89,9 @@ def _fill(desk):
         jobs.enqueue(ledger, HOSTILE, HOSTILE, now=NOW, run_after=NOW)
         run = {"kind": "dream", "key": HOSTILE, "store": str(folder), "from_row": 0, "through_row": 0}
         runs.start_run(ledger, id=HOSTILE, strategy=HOSTILE, now=NOW, **run)
+        read = {**run, "kind": "extract", "strategy": SHORT}
+        runs.start_run(ledger, id=SHORT, now=NOW, **read)
+        runs.finish_run(ledger, SHORT, outcome=f"failed: {HOSTILE}", summary=RunSummary(), now=NOW)
         runs.finish_run(ledger, HOSTILE, outcome=f"failed: {HOSTILE}", summary=RunSummary(), now=NOW)
         payload = json.dumps({"name": SHORT, "reason": HOSTILE})
         inbox.add_inbox(
@@ -86,17 +113,13 @@ def test_names_that_are_markup_stay_text(odd):
     shops = [str(link.get_attribute("value")) for link in odd.all("form.place option")]
     assert len(shops) == 2, "the other shop is there to choose"
     names = quote(SHORT, safe="")
-    pages = [*PLACES, f"memory/{names}?scope=project", "health?look=audit", "health?look=doctor", "?show=left",
-             "today?all=1", "timeline?all=1", *(f"{page}?in={shops[1]}" for page in PLACES)]  # fmt: skip
+    pages = [*PLACES, *(f"{page}?in={shops[1]}" for page in PLACES)]
+    pages += [f"memory/{names}?scope=project", f"runs/{names}", "health?look=audit", "health?look=doctor"]
+    pages += ["?show=left", "today?all=1", "timeline?all=1", "runs?all=1"]
     assert not [each for page in pages if (each := _ran(odd, page))]
-    for page, text in (
-        ("cost", "onerror"),
-        ("today", "onerror"),
-        ("inbox", "onerror"),
-        ("health", "onerror"),
-    ):
+    for page in ("cost", "today", "inbox", "health", "runs", "tools"):
         odd.open(page)
-        assert text in odd.one("main").text, page
+        assert "onerror" in odd.one("main").text, page
 
 
 def test_addresses_that_are_markup_stay_text(odd):
@@ -104,13 +127,12 @@ def test_addresses_that_are_markup_stay_text(odd):
     pages = [f"{page}?" + "&".join(f"{name}={quote(HOSTILE)}" for name in ASKED) for page in PLACES]
     for trick in tricks:
         pages += [f"{page}?{name}={quote(trick)}" for page, name in (
-            ("", "q"), ("", "done"), ("memory/by-hand", "done"), ("memory/by-hand", "undo"), ("dreams", "run"),
+            ("", "q"), ("", "done"), ("memory/by-hand", "done"), ("memory/by-hand", "undo"),
+            ("dreams", "run"), ("runs", "kind"),
             ("inbox", "kind"), ("inbox", "undo"), ("cost", "by"), ("health", "look"), ("today", "only"),
             ("timeline", "month"), ("graph", "type"), ("graph", "relation"), ("memory/by-hand", "q"),
         )]  # fmt: skip
         pages += [f"memory/{quote(trick, safe='')}", f"x/{quote(trick, safe='')}#{quote(trick)}"]
     assert not [each for page in pages if (each := _ran(odd, page))]
     for link in odd.all("a[href]"):
-        assert str(link.get_attribute("href")).startswith(f"{odd.script('return location.origin')}/"), (
-            link.get_attribute("href")
-        )
+        assert str(link.get_attribute("href")).startswith("http://127.0.0.1:"), link.get_attribute("href")

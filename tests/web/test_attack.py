@@ -1,4 +1,4 @@
-"""A real `reverie open`, attacked over its socket: nothing is read, nothing is run, nothing is half written."""
+"""A real `reverie open`, attacked over its socket: nothing is read, run or half written."""
 
 import os
 import re
@@ -100,7 +100,7 @@ class Served:
 
     def most_memory(self):
         """Return how much memory it ever had, in MiB."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        status = Path(f"/proc/{self.process.pid}/status").read_text("utf-8")
         return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) // 1024
 
     def held(self):
@@ -157,7 +157,7 @@ def served(tmp_path_factory):
 def test_only_the_token_in_its_place_is_answered(served):
     token, other = served.token, served.token[:-1] + ("A" if served.token[-1] != "A" else "B")
     for path, *headers in (
-        ["/"], ["/memory/cents"], ["/static/style.css"], ["/health/stream"], ["/favicon.ico"], ["/robots.txt"],
+        ["/"], ["/memory/cents"], ["/static/style.css"], ["/health/stream"], ["/favicon.ico"],
         [f"/{other}/"], [f"/{token[:-1]}/"], [f"/{token}x/"], [f"/{token.swapcase()}/"], [f"//{token}/"],
         [f"/./{token}/"], [f"/x/../{token}/"], [f"/%2f{token}/"], [f"/{token}%00/"], [f"/{token}%2e/"],
         [f"/?token={token}"], [f"/?/{token}/"], ["/", f"Authorization: Bearer {token}"],
@@ -254,11 +254,12 @@ def test_no_address_and_no_form_leads_out_of_the_folder(served):
     asks = {
         "": ("in", "q", "type", "show"), "memory/cents": ("scope", "in"), "today": ("day", "only"),
         "timeline": ("month",), "dreams": ("run",), "inbox": ("item", "kind"), "graph": ("type", "group"),
-        "graph/picture": ("relation",), "cost": ("by",), "health": ("look",),
+        "graph/picture": ("relation",), "cost": ("by",), "health": ("look",), "runs": ("kind",),
     }  # fmt: skip
     for way in _ways_out(served):
         spelt = (quote(way, safe="%/\\:*"), quote(way, safe=""))
-        paths = {f"{start}{each}" for each in spelt for start in ("static/", "memory/")}
+        paths = {f"{start}{each}" for each in spelt for start in ("static/", "memory/", "runs/")}
+        paths |= {f"runs/{each}/bundle" for each in spelt}
         paths |= {f"{page}?{urlencode({name: way})}" for page, names in asks.items() for name in names}
         for path in paths:
             reply = served.ask(path)
@@ -267,6 +268,7 @@ def test_no_address_and_no_form_leads_out_of_the_folder(served):
             ("memories/restore", {"name": way, "scope": "project"}), ("memories/forget", {"name": way}),
             ("memories/edit", {"name": way, "text": "gone"}), ("memories/move", {"name": way, "scope": way}),
             ("memories/undo", {"run": way}), ("dreams/undo", {"run": way, "dream": way}),
+            ("runs/rerun", {"run": way, "model": way}),
             ("inbox/decide", {"item": way, "decision": "accept"}), (f"memories/{quote(way, safe='')}", {}),
         ):  # fmt: skip
             reply = served.send(deed, proof, **form)
@@ -276,7 +278,13 @@ def test_no_address_and_no_form_leads_out_of_the_folder(served):
 def test_numbers_that_nothing_holds_are_refused_in_words(served):
     proof = served.proof()
     for number in ("9" * 5_000, str(10**30), "-1", "1e9", "\u00b2", "NaN", "0x10"):
-        for path, name in (("", "from"), ("inbox", "item"), ("graph", "group"), ("cost", "days")):
+        for path, name in (
+            ("", "from"),
+            ("inbox", "item"),
+            ("graph", "group"),
+            ("cost", "days"),
+            ("runs", "from"),
+        ):
             reply = served.ask(f"{path}?{urlencode({name: number})}")
             assert reply.status == 400 and "fault in Reverie" not in reply.text, (path, number[:40])
         for deed in ("decide", "edit", "undo"):
@@ -291,9 +299,10 @@ def test_what_is_no_request_or_far_too_much_is_refused_and_harms_nobody(served):
     chunked = f"POST {start}Transfer-Encoding: chunked\r\n\r\n"
     for request in (
         f"{chunked}ZZZ\r\nhello", f"{chunked}-5\r\nhello", f"{chunked}5\r\nhelloworld\r\n",
-        f"{chunked}ffffffffffffffffffffffff\r\n", "POST /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nZ\r\n",
-        f"POST {start}Content-Length: -1\r\n\r\n", f"POST {start}Content-Length: 1\r\nContent-Length: 2\r\n\r\n",
-        f"POST {start}Transfer-Encoding: gzip\r\n\r\n", "\0\0\0", "\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03\r\n\r\n",
+        f"{chunked}ffffffffffffffffffffffff\r\n", f"POST {start}Content-Length: -1\r\n\r\n",
+        "POST /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nZ\r\n",
+        f"POST {start}Content-Length: 1\r\nContent-Length: 2\r\n\r\n", "\0\0\0",
+        f"POST {start}Transfer-Encoding: gzip\r\n\r\n", "\x16\x03\x01\x02\0\x01\xfc\x03\r\n\r\n",
         f"GET /{served.token}/\u00e9 HTTP/1.1\r\n\r\n", f"GET {start}X: a\0b\r\n\r\n",
         f"GET {start}" + "".join(f"X-{n}: {n:0100}\r\n" for n in range(10_000)) + "\r\n",
         f"GET /{'x' * 200_000} HTTP/1.1\r\n\r\n",
@@ -418,7 +427,7 @@ def _kept(desk):
 def _is_sound(desk):
     assert "nothing wrong" in desk.here("audit").out
     assert "\n0 errors" in desk.here("doctor").out
-    left = [file for file in desk.store.parent.parent.parent.rglob(".*reverie-tmp*")]
+    left = list(desk.store.parent.parent.parent.rglob(".*reverie-tmp*"))
     assert not left, left
 
 
