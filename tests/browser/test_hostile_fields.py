@@ -1,6 +1,7 @@
 """Markup where nobody looks for it: names of files, folders, models, runs and sessions, and addresses."""
 
 import json
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -87,7 +88,13 @@ def _fill(desk):
         )
         meter.end(call, outcome="ok", usage=spent, dollars=0.5, sent=True)
         jobs.enqueue(ledger, HOSTILE, HOSTILE, now=NOW, run_after=NOW)
-        run = {"kind": "dream", "key": HOSTILE, "store": str(folder), "from_row": 0, "through_row": 0}
+        run: dict[str, Any] = {
+            "kind": "dream",
+            "key": HOSTILE,
+            "store": str(folder),
+            "from_row": 0,
+            "through_row": 0,
+        }
         runs.start_run(ledger, id=HOSTILE, strategy=HOSTILE, now=NOW, **run)
         read = {**run, "kind": "extract", "strategy": SHORT}
         runs.start_run(ledger, id=SHORT, now=NOW, **read)

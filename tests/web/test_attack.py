@@ -33,6 +33,12 @@ SECRET = "0nly-f0r-its-0wner"
 NOBODY = 65534
 
 
+def _part(pattern, text):
+    found = re.search(pattern, text)
+    assert found, (pattern, text)
+    return found[1]
+
+
 class Reply:
     """What came back; `status` is 0 where the connection was closed without a word."""
 
@@ -63,7 +69,8 @@ class Served:
 
     def __init__(self, desk, process, address, log):
         self.desk, self.process, self.address, self._log = desk, process, address, log
-        port, self.token = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/([\w-]{32})/", address).groups()
+        port = _part(r"^http://127\.0\.0\.1:(\d+)/", address)
+        self.token = _part(r"/([\w-]{32})/$", address)
         self.port = int(port)
         self.host = f"127.0.0.1:{port}"
         self.origin = f"Origin: http://{self.host}"
@@ -88,7 +95,7 @@ class Served:
         return self.raw("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
 
     def proof(self):
-        return re.search('name="proof" value="([0-9a-f]{64})"', self.ask("memory/cents").text)[1]
+        return _part('name="proof" value="([0-9a-f]{64})"', self.ask("memory/cents").text)
 
     def send(self, path, proof, *headers, **form):
         """Send a form as the page itself does."""
@@ -101,7 +108,7 @@ class Served:
     def most_memory(self):
         """Return how much memory it ever had, in MiB."""
         status = Path(f"/proc/{self.process.pid}/status").read_text("utf-8")
-        return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) // 1024
+        return int(_part(r"VmHWM:\s+(\d+) kB", status)) // 1024
 
     def held(self):
         """Return how many files and threads it holds."""
@@ -417,7 +424,7 @@ def _is_whole(text):
 
 
 def _seen(served):
-    return re.search('name="seen" value="([0-9a-f]+)"', served.ask("memory/cents?scope=project").text)[1]
+    return _part('name="seen" value="([0-9a-f]+)"', served.ask("memory/cents?scope=project").text)
 
 
 def _kept(desk):
@@ -461,13 +468,15 @@ def test_of_two_hundred_requests_at_once_each_is_done_whole_or_says_no(tmp_path)
 
 
 def test_killed_in_the_midst_of_changes_it_leaves_each_whole_or_none(tmp_path):
-    desk, tokens = shop(tmp_path), []
+    desk = shop(tmp_path)
+    tokens: list[str] = []
     for turn in range(2):
         with serving(desk) as served:
             for token in tokens:
                 assert served.ask(f"/{token}/").is_refusal
             tokens.append(served.token)
-            proof, kept = served.proof(), []
+            proof = served.proof()
+            kept: list[int] = []
 
             def change(number, served=served, proof=proof, kept=kept, turn=turn):
                 with suppress(OSError, AssertionError, TypeError):
@@ -540,5 +549,5 @@ def test_tokens_and_proofs_are_compared_in_constant_time(served, monkeypatch):
         monkeypatch.setattr(
             module.hmac, "compare_digest", lambda a, b, true=true: compared.append((a, b)) or true(a, b)
         )
-    assert not gate.Gate(None, "t0ken", 1)._is_ours("/t0ked/")
+    assert not gate.Gate(site(Setting(folder=Path(), secret=b"s")), "t0ken", 1)._is_ours("/t0ked/")
     assert compared[0] == (b"/t0ked", b"/t0ken")
