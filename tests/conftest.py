@@ -45,6 +45,7 @@ TOGETHER = (
     ("tests/consolidation/test_dream_kills.py",),
     ("tests/consolidation/test_dream_cost.py",),
     ("tests/store/test_store_kills.py",),
+    ("tests/web/test_attack.py",),
     # The readings of the recorded sessions (support/readings.py).
     (
         "tests/app/test_estimate.py",

@@ -35,7 +35,7 @@ def pin(app: App, name: str, *, pinned: bool) -> Memory:
     if pinned and not store.is_as_written(document):
         with app.ledger() as ledger:
             note_authors(ledger, store, now=now)
-            document = store.read(document.path)
+            document = retired.read(store, own.id or document.path)
             # What Claude wrote is taken as its word, whatever the file says of itself.
             own = document.memory if document.tended else confirmed(document, ledger, now)
     door = Door(store, now=now, approved=True)
@@ -44,4 +44,6 @@ def pin(app: App, name: str, *, pinned: bool) -> Memory:
     door.write(new_id(), f"{'pin' if pinned else 'unpin'} {document.name}")
     app.follow(store)
     paths = [item.target if isinstance(item, Move) else item.path for item in planned]
-    return store.read(paths[0] if paths else document.path).memory
+    # Done is done: somebody may have pinned or unpinned it again since, and that moved it.
+    there = store.scan().by_name(paths[0] if paths else document.path)
+    return (there or retired.read(store, own.id or document.name)).memory

@@ -27,7 +27,9 @@ def read(store: Store, name: str, look: Snapshot | None = None) -> Document:
     Raises UnknownMemoryError, which says of one that is no longer there what became of it.
     """
     try:
-        return (look or store.scan()).named(name)
+        found = (look or store.scan()).by_name(name)
+        # A file that somebody moves just then can hide from a look; from the next it does not.
+        return found or store.scan().named(name)
     except UnknownMemoryError:
         gone = left(store, name) or removed(store, name)
         if gone is None:

@@ -36,6 +36,8 @@ HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
 )
+REFUSAL = b"Nothing is shown here. `reverie open` prints the address of the page.\n"
+"""All that anybody is told who is refused."""
 _KEPT = b"no-store"
 _READS = ("GET", "HEAD")
 _SAME = (b"same-origin", b"none")
@@ -106,14 +108,17 @@ def _without(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]
     return [(name, value) for name, value in headers if name.lower() not in ours]
 
 
-async def _refuse(status: int, send: Send) -> None:
-    body = b"Nothing is shown here. `reverie open` prints the address of the page.\n"
-    headers = [
+def refusal_headers() -> list[tuple[bytes, bytes]]:
+    """Return what stands above `REFUSAL`."""
+    return [
         (b"content-type", b"text/plain; charset=utf-8"),
-        (b"content-length", str(len(body)).encode()),
+        (b"content-length", str(len(REFUSAL)).encode()),
         (b"cache-control", _KEPT),
         (b"connection", b"close"),
         *HEADERS,
     ]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+
+
+async def _refuse(status: int, send: Send) -> None:
+    await send({"type": "http.response.start", "status": status, "headers": refusal_headers()})
+    await send({"type": "http.response.body", "body": REFUSAL})

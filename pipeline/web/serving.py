@@ -19,6 +19,7 @@ except ModuleNotFoundError as error:
     ) from error
 
 from pipeline.web.gate import Gate
+from pipeline.web.wire import Wire
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -70,6 +71,8 @@ def serve(
         watched = Watched(app)
         config = uvicorn.Config(
             Gate(watched, token, port),
+            http=Wire,
+            ws="none",
             log_level="error",
             access_log=False,  # It would write the token down.
             server_header=False,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from contextlib import nullcontext
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -18,7 +17,8 @@ from starlette.routing import Route
 from pipeline.app import browsing
 from pipeline.app.browsing import Wanted
 from pipeline.app.kept_stores import ServedApp, Stores
-from pipeline.core.errors import InputError, ReverieError, UsageError, cause
+from pipeline.app.retried import retried
+from pipeline.core.errors import ConflictError, InputError, ReverieError, UnknownMemoryError, cause
 from pipeline.store import one_look
 from pipeline.web.pages import PAGES
 from pipeline.web.rendering import STATIC, environment, render
@@ -39,6 +39,7 @@ _FILES = {
     "icon.svg": "image/svg+xml",
 }
 """The files a page may ask for, and no others: no path comes from an address."""
+_MOST_FIELDS = 5_000
 
 
 def site(setting: Setting) -> Starlette:
@@ -83,13 +84,15 @@ def _answered(
 ) -> Response:
     """Return what `page` answers; the boundary at which any error becomes one readable page."""
     try:
-        # What only shows looks at the files once for all that it shows.
-        within = AT_EACH_KEY_SECONDS if "part" in request.query_params else 0.0
-        looking = one_look(within) if request.method == "GET" else nullcontext()
-        with setting.stores.taken() as stores, looking:
-            return _of_page(page, Visit(request, setting, form, stores))
+        if request.method != "GET":
+            return _of_page(page, request, setting, form)
+        try:
+            return _looked_at(page, request, setting, AT_EACH_KEY_SECONDS if _is_part(request) else 0.0)
+        except ConflictError:
+            # What changed while it was read is read again; a change is never tried twice here.
+            return retried(_looked_at)(page, request, setting, 0.0)
     except ReverieError as error:
-        return _failure(request, error, 400 if isinstance(error, UsageError | InputError) else 500)
+        return _failure(request, error, _status_of(error))
     except OSError as error:
         return _failure(request, ReverieError(cause(error), fix="`reverie doctor` looks at the rest."), 500)
     except Exception as error:
@@ -98,13 +101,35 @@ def _answered(
         return _failure(request, ReverieError(str(error) or "something that nobody foresaw", fix=fix), 500)
 
 
-def _of_page(page: PageFunction, visit: Visit) -> Response:
-    if visit.changes and not visit.is_proved:
-        raise InputError(
-            "this form is not of the page as it runs now",
-            fix="Go back, load the page again, and send it anew.",
-        )
-    return page(visit)
+def _is_part(request: Request) -> bool:
+    return "part" in request.query_params
+
+
+def _looked_at(page: PageFunction, request: Request, setting: Setting, within: float) -> Response:
+    # What only shows looks at the files once for all that it shows.
+    with one_look(within):
+        return _of_page(page, request, setting, {})
+
+
+def _of_page(
+    page: PageFunction, request: Request, setting: Setting, form: Mapping[str, list[str]]
+) -> Response:
+    with setting.stores.taken() as stores:
+        visit = Visit(request, setting, form, stores)
+        if visit.changes and not visit.is_proved:
+            raise InputError(
+                "this form is not of the page as it runs now",
+                fix="Go back, load the page again, and send it anew.",
+            )
+        return page(visit)
+
+
+def _status_of(error: ReverieError) -> int:
+    if isinstance(error, UnknownMemoryError):
+        return 404
+    if isinstance(error, ConflictError):
+        return 409
+    return 400 if isinstance(error, InputError) else 500
 
 
 def _failure(request: Request, error: ReverieError, status: int) -> Response:
@@ -126,7 +151,10 @@ async def _form_of(request: Request) -> dict[str, list[str]]:
         body += piece
         if len(body) > MOST_FORM:
             raise InputError("that is too long", fix=f"Send at most {MOST_FORM:,} characters.")
-    return parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=5_000)
+    try:
+        return parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+    except ValueError as error:
+        raise InputError("that has too many fields", fix=f"Send at most {_MOST_FIELDS:,}.") from error
 
 
 async def _static(request: Request) -> Response:

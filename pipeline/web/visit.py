@@ -28,6 +28,7 @@ from pipeline.web.rendering import render
 
 MOST_FORM = 400_000
 """Characters of a form; a memory's file has far less."""
+_DIGITS = 18
 SECTIONS = (
     ("memories", "Memories", ""),
     ("today", "Today", "today"),
@@ -126,7 +127,7 @@ class Visit:
     def number(self, name: str, default: int, *, most: int) -> int:
         """Return the whole number `name` in the address, from 0 to `most`; UsageError for anything else."""
         text = self.asked(name) or str(default)
-        if not text.isdecimal() or int(text) > most:
+        if not is_number(text) or int(text) > most:
             raise UsageError(f"{name} is no number from 0 to {most:,}", fix="Take a link on the page.")
         return int(text)
 
@@ -198,6 +199,11 @@ class Visit:
 
 
 PageFunction = Callable[[Visit], Response]
+
+
+def is_number(text: str) -> bool:
+    """Whether `text` is a whole number that the ledger can hold."""
+    return text.isdecimal() and len(text) <= _DIGITS
 
 
 def key_of(path: Path) -> str:

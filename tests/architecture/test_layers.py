@@ -40,7 +40,7 @@ OWNERS = {
     "matplotlib": {"pipeline/formats/keisei/plots.py"},
     "tomlkit": {"pipeline/install/config_edit.py", "pipeline/install/toml_entry.py"},
     "mcp": {"pipeline/server/http.py"},
-    "uvicorn": {"pipeline/server/http.py", "pipeline/web/serving.py"},
+    "uvicorn": {"pipeline/server/http.py", "pipeline/web/serving.py", "pipeline/web/wire.py"},
     "starlette": {"pipeline/server/http.py", "pipeline/web"},
     "jinja2": {"pipeline/web/rendering.py"},
     "watchfiles": {"pipeline/formats/watch/changes.py"},

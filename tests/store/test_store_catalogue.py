@@ -393,3 +393,12 @@ def test_a_catalogue_in_memory_holds_what_one_in_a_file_does(tmp_path: Path) -> 
     kept = Catalogue(None)
     with kept.reading() as opened:
         assert database.count(opened) == 0 and database.folders(opened) == ({}, 0)
+
+
+def test_a_write_while_the_catalogue_is_read_is_no_damage(store: Store) -> None:
+    save(store, memory("one", body="One."))
+    store.scan()
+    with store._scanner.asker._catalogue.reading() as connection:
+        first = connection.execute("SELECT count(*) FROM files").fetchone()
+        assert connection.in_transaction, "all that one question reads is of one moment"
+        assert len(database.rows(connection)) == first[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import itertools
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -93,7 +92,10 @@ def all_of(home: Path, store: Path, run: str = "") -> list[Path]:
     """
     found: list[tuple[str, int, Path]] = []
     same: dict[str, bool] = {}
-    for file in Home(home).reports.glob(f"{glob.escape(run)}*.json"):
+    # An id is compared, never made into a path: it may come from an address.
+    for file in Home(home).reports.glob("*.json"):
+        if not file.name.startswith(run):
+            continue
         folder, at = _head(file)
         if folder not in same:
             same[folder] = Path(folder).resolve() == store.resolve()

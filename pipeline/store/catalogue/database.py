@@ -118,6 +118,8 @@ class Catalogue:
         with decoded(), closing(_connect(self.file, mode)) as connection:
             if _version(connection) != MADE_AS:
                 raise Unusable(f"made by another version ({_version(connection)})")
+            # All that one question reads is of one moment: else a write in between looks like damage.
+            connection.execute("BEGIN")
             yield connection
 
     def note(self, news: News) -> None:

@@ -16,7 +16,7 @@ from pipeline.core.ids import digest
 from pipeline.hooklib.plain import clipped
 from pipeline.text.humanize import count
 from pipeline.web.listed import ROWS
-from pipeline.web.visit import Visit
+from pipeline.web.visit import Visit, is_number
 
 _NUMBERS_NAMED = 5
 _DONE_CHARS = 60
@@ -176,7 +176,7 @@ def _of_kind(rows: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
 def _numbers(visit: Visit) -> list[int]:
     """Return the numbers of the chosen items, each once. UsageError where none was chosen."""
     words = visit.all_given("item")
-    if not words or not all(word.isascii() and word.isdecimal() for word in words):
+    if not words or not all(map(is_number, words)):
         raise UsageError("none was chosen", fix="Go back, and tick those you mean.")
     return list(dict.fromkeys(map(int, words)))
 

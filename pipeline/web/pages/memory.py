@@ -10,6 +10,7 @@ from starlette.responses import Response
 from pipeline.app import history, memories, moving, pins, reading, retired, scopes, undoing, writing
 from pipeline.app.application import App
 from pipeline.app.reading import Reading
+from pipeline.app.retried import retried
 from pipeline.app.scopes import SHOWN
 from pipeline.core.errors import InputError, ReverieError, UnknownMemoryError, UsageError
 from pipeline.domain.authorship import AUTHORS, NOBODY
@@ -26,6 +27,7 @@ def pane(visit: Visit) -> Response:
     return _shown(visit, visit.request.path_params["ref"], visit.asked("scope"))
 
 
+@retried
 def _shown(
     visit: Visit, ref: str, scope: str, *, draft: dict[str, str] | None = None, trouble: str = ""
 ) -> Response:
