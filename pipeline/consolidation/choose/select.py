@@ -135,13 +135,15 @@ class _Pool:
 
     def seeds(self, changed: Set[str], first: Sequence[str]) -> tuple[list[str], tuple[tuple[str, str], ...]]:
         """Return the changed ids in the order they are taken, and those that can't be, with the reason."""
-        known = [memory_id for memory_id in changed if memory_id in self.documents]
+        # In the order of the files: what is kept of them is then read many at a time.
+        known = [memory_id for memory_id in self.documents if memory_id in changed]
         rank = {memory_id: at for at, memory_id in reversed(list(enumerate(first)))}
+        fits = {memory_id for memory_id in known if self.shown(memory_id)}
         known.sort(
             key=lambda memory_id: (rank.get(memory_id, len(first)), self.changed_at(memory_id), memory_id)
         )
-        shown = [memory_id for memory_id in known if self.shown(memory_id)]
-        hidden = [memory_id for memory_id in known if not self.shown(memory_id)]
+        shown = [memory_id for memory_id in known if memory_id in fits]
+        hidden = [memory_id for memory_id in known if memory_id not in fits]
         return shown, tuple((memory_id, self._why_not(memory_id)) for memory_id in hidden)
 
     def changed_at(self, memory_id: str) -> float:
