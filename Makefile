@@ -11,7 +11,7 @@ REVERIE_CLAUDE ?= $(CURDIR)/.realclient/node_modules/.bin/claude
 # Two processes; tests of one group share one. -ra says why a test was skipped.
 PYTEST := python -m pytest -n 2 --dist loadgroup -ra
 # Those that need no more than Python; the others have targets of their own.
-HERE := not realclient and not recipes and not browser
+HERE := not realclient and not recipes and not browser and not postgres
 # The tests sync thousands of small files: in memory, where the system has room for them.
 IN_MEMORY = TMPDIR="$$(sh .ci/scratch)"
 
@@ -19,7 +19,7 @@ IN_MEMORY = TMPDIR="$$(sh .ci/scratch)"
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-whole test-recipes sweeps check coverage format bench bench-full performance test-realclient picture client versions clean
+.PHONY: help demo test test-whole test-recipes test-postgres sweeps check coverage format bench bench-full performance test-realclient picture client versions clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ test-whole: $(VENV)/.installed  ## The same with every case of every sweep
 test-recipes: $(VENV)/.installed $(RECIPES)/.installed  ## jq, awk and pandas on exported traces; needs jq and awk
 	REVERIE_RECIPES_PYTHON="$(CURDIR)/$(RECIPES)/bin/python" $(IN_MEMORY) \
 		$(BIN)/python -m pytest -ra -m recipes tests/formats
+
+test-postgres: $(VENV)/.installed  ## A team's database, on a PostgreSQL server of its own; needs Debian's package postgresql
+	$(IN_MEMORY) $(BIN)/python -m pytest -ra -m postgres tests/team
 
 sweeps: $(VENV)/.installed  ## The rest of each sweep, which make test leaves out
 	$(IN_MEMORY) $(BIN)/$(PYTEST) -m "$(HERE) and whole"

@@ -10,7 +10,7 @@ LAYERS = (
     "llm store verify",
     "ledger revision",
     "context intake search",
-    "extraction consolidation formats recall install",
+    "extraction consolidation formats recall install team",
     "worker",
     "app evaluation",
     "diagnostics server",
