@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import psycopg
 
 SCHEMA = "reverie_team"
-STEPS = ("0001",)
+STEPS = ("0001", "0002")
 _LOCK = 7_313_850_041
 """Held while steps are applied: two that set a database up at once must not meet."""
 _RECORD = f"""
