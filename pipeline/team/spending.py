@@ -1,7 +1,7 @@
 """What a team's members and machines spend together: caps that hold for all, replies that are paid for once.
 
 A call is reserved at what it may cost at most, then settled at what it cost, together with its reply. One
-that is never settled goes on counting in full: whoever reserved it died, and nobody knows whether it was paid.
+that is never settled goes on counting in full: who reserved it died, and nobody knows whether it was paid.
 """
 
 from __future__ import annotations
