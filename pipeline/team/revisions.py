@@ -20,7 +20,7 @@ _COLUMNS = "number, digest, memory, parents, author, machine, body, kept_at"
 
 @record
 class Outgoing:
-    """A revision to be pushed: `digest` in 64 hexadecimal digits, `body` its text, `parents` digests."""
+    """A revision to be pushed: `digest` in 40 hexadecimal digits, `body` its text, `parents` digests."""
 
     digest: str
     memory: str

@@ -28,7 +28,7 @@ CREATE INDEX member_by_login ON member (login);
 CREATE TABLE revision (
     team uuid NOT NULL REFERENCES team,
     number bigint NOT NULL,
-    digest text NOT NULL CHECK (digest ~ '^[0-9a-f]{64}$'),
+    digest text NOT NULL CHECK (digest ~ '^[0-9a-f]{40}$'),
     memory text NOT NULL CHECK (length(memory) BETWEEN 1 AND 200),
     parents text[] NOT NULL DEFAULT '{}' CHECK (cardinality(parents) <= 64),
     author name NOT NULL,

@@ -45,7 +45,7 @@ def test_a_stranger_sees_nothing_and_gets_nowhere(work):
         "UPDATE revision SET body = 'changed'",
         "TRUNCATE revision",
         "INSERT INTO revision (team, number, digest, memory, author, machine, body) "
-        "SELECT id, 99, repeat('a', 64), 'm', 'ann', 'x', 'forged' FROM team",
+        "SELECT id, 99, repeat('a', 40), 'm', 'ann', 'x', 'forged' FROM team",
         "UPDATE team SET latest = 0",
         "UPDATE member SET may_invite = true",
         "INSERT INTO member (team, login, person, invited_by) SELECT id, 'eve', 'Eve', 'ann' FROM team",
