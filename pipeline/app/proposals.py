@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from difflib import SequenceMatcher
 from typing import Any
 
@@ -17,19 +18,22 @@ from pipeline.core.ids import derived_id
 from pipeline.core.zone import minute
 from pipeline.domain.body import Body
 from pipeline.domain.memory import MAX_DESCRIPTION, Memory
-from pipeline.domain.sentences import Sentence, sentences
+from pipeline.domain.sentences import Sentence, folded, sentences
 from pipeline.extraction import cited_writes
 from pipeline.extraction.screen import MAX_PART
 from pipeline.extraction.screened_candidate import Screened
 from pipeline.extraction.write import accept as accept_candidate
 from pipeline.hooklib.plain import one_line
-from pipeline.ledger.inbox import CITED, InboxItem
+from pipeline.ledger.inbox import CITED, SYNCED, InboxItem
 from pipeline.revision import Door
+from pipeline.revision.compose import Removal, lost_between
+from pipeline.sharing.wording import without
 from pipeline.store import Applied, Document, FileDiff, Move, Operation, Put, Restore, Retire, Snapshot, Store
 from pipeline.store.files.layout import bytes_at
 from pipeline.verify.barred import forbidden
 from pipeline.verify.flaw import Flaw
 
+_SETTLED = "another machine said it otherwise"
 WITH_TEXT = ("new", "update")
 """The kinds of proposals that have a text of their own."""
 _LABELS = {
@@ -124,6 +128,8 @@ def planned_by(app: App, store: Store, found: InboxItem, *, seen: bool = False) 
         )
     if found.kind == "retire":
         flaw = _retired(door, snapshot, found)
+    elif found.kind == SYNCED:
+        flaw = _settled(door, snapshot, found, now)
     elif found.kind == CITED:
         flaw = cited_writes.confirmed(_named(snapshot, found), found, door, "user-confirmed")
     else:
@@ -295,6 +301,21 @@ def _retired(door: Door, snapshot: Snapshot, found: InboxItem) -> Flaw | None:
     return planned if isinstance(planned, Flaw) else None
 
 
+def _settled(door: Door, snapshot: Snapshot, found: InboxItem, now: datetime) -> Flaw | None:
+    """Plan what a person says to two changes of one memory on two machines: one of them leaves."""
+    target = _named(snapshot, found)
+    if found.payload.get("leaves"):
+        planned: object = door.retire(target, "left on another machine")
+        return planned if isinstance(planned, Flaw) else None
+    gone = {folded(text) for text in found.payload["without"]}
+    memory = without(target.memory, gone, now=now)
+    if memory is None:
+        raise StoreError("what it is about has changed since", fix=f"`reverie inbox reject {found.id}`.")
+    removals = [Removal(text, reason=_SETTLED) for text in lost_between(target.memory.body, memory.body, ())]
+    planned = door.revise(target, memory, removals)
+    return planned if isinstance(planned, Flaw) else None
+
+
 def _present(store: Store, found: InboxItem) -> list[MemoryChange]:
     """Return the memories that `found` is about, as they are: nothing of it can be done."""
     names = [found.payload.get("update_of"), *str(found.payload.get("name") or "").split(", ")]
@@ -343,6 +364,8 @@ def proposer(row: dict[str, Any]) -> str:
     """Return who made the proposal in `row`."""
     if row["kind"] == CITED:
         return "Claude, by tool"
+    if row["kind"] == SYNCED:
+        return "another machine"
     if row["payload"].get("steps"):
         return "commands that came back"
     return "a dream" if row["kind"].startswith("dream:") else "what was said in a session"

@@ -11,9 +11,10 @@ from pipeline.app.changes import memory_changes
 from pipeline.core import zone
 from pipeline.core.errors import InputError, StoreError, UnknownMemoryError
 from pipeline.store import Document, Retired, Snapshot, Store, scan_archive, short_ids, turns_of
+from pipeline.store.history.forgotten import ON_REQUEST
 from pipeline.text.near import did_you_mean
 
-FORGOTTEN = "forgotten on request"
+FORGOTTEN = ON_REQUEST
 """The reason for which a memory is retired that a person has forgotten."""
 _ID_PREFIX = 6
 _MERGE, _SUPERSEDE = "merge: ", "supersede: "

@@ -1,4 +1,4 @@
-"""``reverie import``, ``reverie export`` and ``reverie sync``: memories of another program, in and out."""
+"""``reverie import``, ``export`` and ``sync``: memories of other programs and machines, in and out."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ from pipeline.app.carried_here import Carrying
 from pipeline.app.history import short_id
 from pipeline.cli import named_rows, output
 from pipeline.cli.options import DryRunOption, GraphOption, JsonOption, StoreOption, UserOption
+from pipeline.core.errors import UsageError
 from pipeline.formats import registry
 from pipeline.text.humanize import count
 
+WORDS = ("init", "status", "leave")
+"""What `sync` takes in place of a format's name, for several machines."""
 _WHOLE_STORE = "cognitive"
 """The format in which a whole store goes along: edges, diary and counts too, byte for byte."""
 
@@ -107,27 +110,57 @@ def export(
     _tell_end(app, done, dry_run=dry_run)
 
 
+def _sync_names(incomplete: str) -> list[str]:
+    return [name for name in (*WORDS, *registry.NAMES) if name.startswith(incomplete)]
+
+
 def sync(
-    name: FormatArgument,
-    path: PathArgument,
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="WHAT",
+            help=f"init, status or leave; or a format: {', '.join(registry.NAMES)}. None: sync now.",
+            autocompletion=_sync_names,
+        ),
+    ] = "",
+    path: Annotated[
+        str,
+        typer.Argument(metavar="REMOTE|PATH", help="The remote of `init`; the file or folder of a format."),
+    ] = "",
     dry_run: DryRunOption = False,
     force: Annotated[
-        bool, typer.Option("--force", help="What left one side leaves the other; doubtful texts come in.")
+        bool,
+        typer.Option(
+            "--force",
+            help="What left one side leaves the other; doubtful texts come in; a rewritten remote is joined.",
+        ),
     ] = False,
     user: UserOption = False,
     graph: GraphOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Keep memories here and in another program's format in step.
+    """Keep memories in step: on several machines, or with another format.
 
-    What one side changed goes to the other. Where both changed the same, both stand and it says so, with exit
-    code 1. `reverie undo` takes back what came in here.
+    `sync init REMOTE` begins with a git repository of their own: an address, or a folder that becomes one.
+    `sync` syncs now, as the background worker does; `sync status` says what waits; `sync leave` ends it.
+
+    With a format: what one side changed goes to the other. Where both changed the same, both stand and it
+    says so, with exit code 1. `reverie undo` takes back what came in here.
     """
+    app = App(store=store, user=user, graph=graph)
+    if name in ("", *WORDS):
+        from pipeline.cli.machines import between_machines
+
+        between_machines(app, name, path, dry_run=dry_run, force=force, as_json=as_json)
+        return
     from pipeline.app.syncing import sync_with
 
-    app = App(store=store, user=user, graph=graph)
-    done = sync_with(app, name, path, dry_run=dry_run, force=force)
+    if not path:
+        raise UsageError(
+            f"no file or folder of the format {name} is named", fix=f"`reverie sync {name} PATH`."
+        )
+    done = sync_with(app, name, Path(path), dry_run=dry_run, force=force)
     words = {
         "new here": "new here",
         "new there": "new there",

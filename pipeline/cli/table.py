@@ -107,7 +107,9 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
         "open": Entry("page", "open_page", "Show memories, dreams, inbox and cost in a browser."),
         "import": Entry("carrying", "import_memories", "Take in memories of another program."),
         "export": Entry("carrying", "export", "Write memories in the format of another program."),
-        "sync": Entry("carrying", "sync", "Keep memories here and in another program's format in step."),
+        "sync": Entry(
+            "carrying", "sync", "Keep memories in step: on several machines, or with another format."
+        ),
         "mcp": Entry("mcp", "mcp", "Serve the memories to an MCP client over stdio."),
         "agent-memory": Entry("agent_memory", "agent_memory", "Keep memories in agent-memory's JSONL files."),
     },

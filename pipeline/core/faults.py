@@ -51,6 +51,12 @@ POINTS = (
     "mirror.after_ours",
     "mirror.after_theirs",
     "watch.taken",
+    "sync.fetched",
+    "sync.committed",
+    "sync.noted",
+    "sync.pushed",
+    "sync.planned",
+    "sync.written",
 )
 
 _visits: dict[str, int] = {}

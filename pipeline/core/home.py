@@ -100,6 +100,11 @@ class Home:
         return self.path / home_files.SYNCS
 
     @property
+    def sharing(self) -> Path:
+        """Return the folder of what is kept in step with other machines: a folder for each store."""
+        return self.path / home_files.SHARING
+
+    @property
     def former(self) -> Path:
         """Return the folder of files elsewhere as they were before a command wrote them."""
         return self.path / home_files.FORMER

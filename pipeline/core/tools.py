@@ -7,7 +7,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pipeline.core import signals
@@ -45,6 +45,29 @@ def run_tool(command: Sequence[str], *, given: str = "") -> tuple[int, str, str]
     # Escaped, so that what is read and given back (a crontab) keeps every byte.
     out, err = (text.decode("utf-8", "surrogateescape") for text in (done.stdout, done.stderr))
     return done.returncode, out, err
+
+
+def run_bytes(
+    command: Sequence[str], *, given: bytes, environment: Mapping[str, str], seconds: float
+) -> tuple[int, bytes, bytes]:
+    """Run `command` with `given` on its input and no variables but `environment`, as `run_tool` does.
+
+    Raises InputError when it is not there or does not end within `seconds`.
+    """
+    try:
+        done = subprocess.run(
+            command, input=given, env=environment, capture_output=True, check=False, timeout=seconds
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        what = (
+            f"did not end within {seconds:.0f} seconds"
+            if isinstance(error, subprocess.TimeoutExpired)
+            else error
+        )
+        raise InputError(
+            f"{command[0]} can't be used: {what}", fix=f"See that {command[0]} works in a terminal."
+        ) from error
+    return done.returncode, done.stdout, done.stderr
 
 
 def run_through(command: Sequence[str]) -> int:

@@ -37,6 +37,8 @@ DRAFTS = "drafts"
 
 SYNCS = "syncs"
 """For each file or folder that `reverie sync` keeps in step: what both sides had last."""
+SHARING = "sharing"
+"""For each store that is kept in step with other machines: its repository, and what is known of it."""
 FORMER = "former"
 """Files elsewhere as they were before `reverie export` or `reverie sync` wrote them."""
 MIRRORS = "mirrors"

@@ -52,6 +52,8 @@ ADOPTED = "adopted"
 """The key of a payload that names the change set in which it was done together with others."""
 CITED = "cited"
 """The kind of what is no proposal of a change: whether a memory that is there is a person's word."""
+SYNCED = "sync"
+"""The kind of what two machines did otherwise to one memory: both stands, and a yes leaves out one."""
 _COLUMNS = ", ".join(names_of(InboxItem))
 
 

@@ -128,6 +128,39 @@ class Door:
         self.operations.append(planned)
         return planned
 
+    def arrive(
+        self,
+        memory: Memory,
+        data: bytes,
+        *,
+        instead: Document | None,
+        before: Document | None,
+        written: bool,
+        doubtful: bool,
+    ) -> Restore | Flaw:
+        """Plan `data`, the file that `memory` has on another machine of this person, byte for byte.
+
+        It comes `instead` of the file at its path, if there is one. `before` is what the memory says here;
+        what leaves it is kept in the archive. `written` says that Reverie wrote it there. What only reads
+        like a permission or an instruction comes in when the person takes what is `doubtful`.
+        """
+        said = set() if before is None else {item.folded for item in sentences(before.memory.body)}
+        fresh = [item.text for item in sentences(memory.body) if item.folded not in said]
+        known = _lines(before.memory) if before is not None else set()
+        flaw = self._kept_from_team(memory) or _flaw(
+            "\n".join(fresh), *(_lines(memory) - known), approved=doubtful
+        )
+        if flaw is not None:
+            return flaw
+        if before is not None and lost_between(before.memory.body, memory.body, ()):
+            self._keep_former(before)
+        expected = None if instead is None else instead.digest
+        return self._add(Restore(memory.path, data, expected, digest(data) if written else ""))
+
+    def vacate(self, document: Document) -> Restore:
+        """Plan that the file of `document` is no longer there: its memory arrives at another path."""
+        return self._add(Restore(document.path, None, document.digest))
+
     def retire(self, document: Document, reason: str, superseded_by: str = "") -> Retire | Flaw:
         """Plan that `document` leaves for the archive, or say why it stays."""
         flaw = self._untouchable(document)

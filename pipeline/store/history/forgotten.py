@@ -27,6 +27,8 @@ from pipeline.domain.sentences import sentences
 from pipeline.store.files.layout import MAX_DERIVED, PRIVATE, read_regular
 
 FILE = "forgotten.jsonl"
+ON_REQUEST = "forgotten on request"
+"""The reason for which a memory leaves that a person has forgotten."""
 _LEAST = 0.5
 """Share of the shorter of two quotes of one entry that lies in the other when both are about the same."""
 _LEAST_CHARS = 12
@@ -114,14 +116,58 @@ def note(
     jsonl.append(root / PRIVATE / FILE, [{**line, **about} for line in lines or [without]])
 
 
-def read(root: Path) -> Forgotten:
-    """Return all that is forgotten in the store at `root`; a line that can't be read is passed over."""
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One line without a word of what it is about, for other machines: digests stand for what was quoted."""
+
+    name: str
+    reason: str
+    day: str
+    sentences: tuple[str, ...]
+    lifted: bool = False
+
+
+def told(root: Path) -> list[Told]:
+    """Return every line of the store at `root` as other machines may have it, in the order of the file."""
+    found = []
+    for value in _values(root):
+        match value:
+            case {"day": str(day)}:
+                quote, given = value.get("quote"), value.get("sentences")
+                known = _digests(quote) if isinstance(quote, str) else map(str, given or ())
+                name, reason = (str(value.get(key) or "") for key in ("name", "reason"))
+                item = Told(name, reason, day, tuple(sorted(known)), bool(value.get("lifted")))
+                found.append(item)
+    return found
+
+
+def take(root: Path, notes: Iterable[Told]) -> None:
+    """Write down what was told by another machine; what it lifts no longer bars here, by whatever line."""
+    lines: list[dict[str, Any]] = []
+    for note in notes:
+        about: dict[str, Any] = {"name": note.name, "reason": note.reason, "day": note.day}
+        if not note.lifted:
+            lines.append({**({"sentences": list(note.sentences)} if note.sentences else {}), **about})
+            continue
+        lines.append({**about, "lifted": True})
+        for value in _values(root):
+            if value.get("name") == note.name and "uuid" in value and not value.get("lifted"):
+                lines.append({**{k: value.get(k, "") for k in ("session", "uuid", "quote")}, **lines[-1]})
+    jsonl.append(root / PRIVATE / FILE, lines)
+
+
+def _values(root: Path) -> list[dict[str, Any]]:
     try:
         data = read_regular(root / PRIVATE / FILE, MAX_DERIVED)[0]
     except FileNotFoundError:
-        return Forgotten()
+        return []
+    return [value for value in jsonl.parse(data).values if isinstance(value, dict)]
+
+
+def read(root: Path) -> Forgotten:
+    """Return all that is forgotten in the store at `root`; a line that can't be read is passed over."""
     found = Forgotten()
-    for value in jsonl.parse(data).values:
+    for value in _values(root):
         match value:
             case {"uuid": str(uuid), "quote": str(quote), "day": str(day)}:
                 lines = found.quotes.setdefault(uuid, [])

@@ -1,0 +1,113 @@
+"""``reverie sync`` without a format: one person's memories on several machines, by a git repository."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+
+from pipeline.app import machines, scopes
+from pipeline.app.application import App
+from pipeline.app.history import short_id
+from pipeline.cli import named_rows, output
+from pipeline.core.errors import UsageError
+from pipeline.sharing.run import Synced
+from pipeline.text.humanize import ago, count
+
+_DRY = "a sync between machines is not tried first"
+
+
+def between_machines(app: App, word: str, place: str, *, dry_run: bool, force: bool, as_json: bool) -> None:
+    """Do what `word` says, "" being to sync now; `place` is the remote that `init` needs."""
+    if dry_run:
+        raise UsageError(_DRY, fix="`reverie sync status` says what waits; `reverie undo` takes it back.")
+    if bool(place) != (word == "init"):
+        fix = "`reverie sync init REMOTE`, with an address or an empty folder."
+        raise UsageError(
+            "no remote is named" if word == "init" else f"`sync {word}` takes no PATH",
+            fix=fix if word == "init" else f"`reverie sync {word}`.",
+        )
+    if word == "status":
+        found = machines.status(app)
+        output.data(found, lambda: _tell_status(app, found), as_json=as_json)
+    elif word == "leave":
+        remote = machines.leave(app)
+        output.data(
+            {"left": remote}, lambda: output.line(f"No longer in step with {remote}"), as_json=as_json
+        )
+        output.talk("The memories here stay, and so does all that was sent there.")
+    elif word == "init":
+        begun = machines.init(app, place, force=force)
+        output.data(begun, lambda: _tell_begun(begun), as_json=as_json)
+        _tell_end(app, begun.first)
+    else:
+        done = machines.now(app, force=force)
+        output.data(done, lambda: _tell(done), as_json=as_json)
+        _tell_end(app, done)
+
+
+def _tell_begun(begun: machines.Begun) -> None:
+    made = ", an empty repository made for it" if begun.made else ""
+    output.line(f"In step with {begun.remote} from now on{made}")
+    if begun.former:
+        output.line(f"It was {begun.former} before, where all stays that was sent.")
+    _tell(begun.first)
+
+
+def _tell(done: Synced) -> None:
+    parts = [
+        f"{count(number, 'memory', 'memories')} {word}"
+        for number, word in ((done.came, "came or changed here"), (done.left, "left here"))
+        if number
+    ]
+    sent = f"{count(done.told, 'record')} {'kept to be sent' if done.error else 'sent'}" if done.told else ""
+    output.line("; ".join([*([sent] if sent else []), *parts]) or "nothing new on either side")
+    _tell_kept(done.held, done.refused)
+    if done.asked:
+        output.line(f"{count(done.asked, 'question')} for you: `reverie inbox`")
+
+
+def _tell_kept(held: list[dict[str, str]], refused: list[dict[str, str]]) -> None:
+    for title, rows in (("Stays on this machine:", held), ("Does not come in:", refused)):
+        if rows:
+            output.line(title)
+            named_rows.tell([f"{row['name']}: {row['why']}" for row in rows])
+
+
+def _tell_end(app: App, done: Synced) -> None:
+    if done.change:
+        store_option = scopes.option(app, own=True)
+        output.talk(
+            f"`reverie undo {store_option}{short_id(app, done.change)}` takes back what came in here."
+        )
+    if done.refused:
+        output.talk("`reverie sync --force` takes in what only reads like a permission or an instruction.")
+    if done.error:
+        output.talk(f"{done.error}. {done.fix}")
+        raise typer.Exit(1)
+
+
+def _tell_status(app: App, found: dict[str, Any]) -> None:
+    now = app.clock.now()
+    last = ago(found["last"], now) if found["last"] else "never"
+    behind = "unknown" if found["behind"] is None else count(found["behind"], "commit")
+    rows = (
+        ("remote", found["remote"]),
+        ("in step", last),
+        ("changed here", count(found["waiting"], "memory", "memories")),
+        ("to be sent", count(found["ahead"], "commit")),
+        ("to be taken", behind),
+        ("shared", count(found["memories"], "memory", "memories")),
+    )
+    for name, text in rows:
+        output.line(f"{name:<13} {text}")
+    if found["error"]:
+        output.line(f"{'trouble':<13} {found['error']}")
+    if found["clock_ahead_hours"]:
+        hours = count(found["clock_ahead_hours"], "hour")
+        output.line(f"{'clocks':<13} a machine's clock is {hours} ahead of this one")
+    if found["asked"]:
+        output.line(f"{'asked':<13} {count(found['asked'], 'question')}: `reverie inbox`")
+    _tell_kept(found["held"], found["refused"])
+    for text in found["odd"]:
+        output.line(text)

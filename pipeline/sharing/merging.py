@@ -1,0 +1,367 @@
+"""What a memory says once its revisions of several machines are known: a function of the set of them. Pure.
+
+Nothing is merged step by step, so the order in which revisions arrive can't matter: whoever has the same set
+has the same text. A sentence stays where anybody said it that those who left it out had not seen; what stood
+at both and was left out or replaced by one goes; two replacements of one sentence both stand, and so does
+what was changed on one machine while it left on another. Of these a `Question` is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+
+from pipeline.core.errors import DocumentError, KeptAsItIsError
+from pipeline.domain.memory import MAX_DESCRIPTION, Evidence, Memory
+from pipeline.hooklib.plain import one_line
+from pipeline.sharing.revisions import Moment, Revision
+from pipeline.sharing.wording import Row, body_of, changes, row_of, words_of, woven
+from pipeline.store.files import document
+from pipeline.verify.provenance import bound, pruned, replace_bears, weakest_origin
+
+_FIELDS = (
+    *("path", "name", "description", "type", "title", "importance", "confidence", "created", "origin"),
+    *("pinned", "steps", "preconditions", "postconditions", "status", "completed_at", "blockers", "outcome"),
+)
+"""Of these the latest word counts, each for itself."""
+_LISTS = ("tags", "anchors", "aliases", "cues", "replaces", "relations")
+"""Of these each item counts for itself, as a sentence does."""
+_EXTRA = "extra:"
+Element = tuple[str, str]
+Fields = dict[str, tuple[int, Any]]
+"""Field → number of the revision that last set it, and the value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What two machines did that both stands: of one sentence, or of the whole memory (`sentence` is "").
+
+    `kept` are the words that were said later, `other` those that a yes leaves out; where the whole memory is
+    meant a yes takes it away.
+    """
+
+    sentence: str
+    kept: tuple[str, ...]
+    other: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a memory says now: `file` at `path`, or that it left (None), and the revisions that say so.
+
+    `first` is when it was first recorded; `reason`, `heir` and `forgotten` tell of one that left.
+    """
+
+    memory: str
+    heads: tuple[str, ...]
+    first: Moment
+    path: str
+    file: bytes | None
+    written: bool
+    questions: tuple[Question, ...] = ()
+    reason: str = ""
+    heir: str = ""
+    forgotten: bool = False
+
+
+@dataclass(slots=True)
+class _Said:
+    """What a revision says, or several that meet: None of `memory` where it left."""
+
+    memory: Memory | None
+    row: Row
+    elements: frozenset[Element]
+    fields: Fields
+
+
+def state_of(revisions: Iterable[Revision]) -> State:
+    """Return what the memory of `revisions`, at least one, says now."""
+    return _Line(revisions).state()
+
+
+class _Line:
+    """The revisions of one memory in the order of their clocks, in which a child follows its parents."""
+
+    def __init__(self, revisions: Iterable[Revision]) -> None:
+        known = {revision.name: revision for revision in revisions}
+        order = sorted(known.items(), key=lambda pair: (pair[1].clock, pair[1].machine, pair[0]))
+        self.names = [name for name, _ in order]
+        self.revisions = [revision for _, revision in order]
+        places = {name: number for number, name in enumerate(self.names)}
+        self.parents: list[tuple[int, ...]] = []
+        self.seen: list[int] = []
+        """By number the set, as bits, of the revisions that one was made from, and itself."""
+        for number, revision in enumerate(self.revisions):
+            found = sorted({at for name in revision.parents if (at := places.get(name, number)) < number})
+            bits = 1 << number
+            for parent in found:
+                bits |= self.seen[parent]
+            self.seen.append(bits)
+            self.parents.append(self._latest(found))
+        self._said: list[_Said] = []
+        self._added: dict[Element, int] = {}
+        self._worded = 0
+        self._met: dict[tuple[int, ...], _Said] = {}
+
+    def _latest(self, numbers: Iterable[int]) -> tuple[int, ...]:
+        """Return those of `numbers` that none of the others was made from."""
+        chosen = sorted(set(numbers))
+        behind = 0
+        for number in chosen:
+            behind |= self.seen[number] & ~(1 << number)
+        return tuple(number for number in chosen if not behind >> number & 1)
+
+    def state(self) -> State:
+        heads = self._latest(range(len(self.revisions)))
+        last = self.revisions[heads[-1]]
+        found = State(
+            last.memory,
+            tuple(sorted(self.names[head] for head in heads)),
+            self.revisions[0].clock,
+            last.path,
+            None if last.file is None else last.file.encode(),
+            last.written,
+            reason=last.reason,
+            heir=last.heir,
+            forgotten=last.forgotten,
+        )
+        same = {(self.revisions[head].path, self.revisions[head].file) for head in heads}
+        if len(same) == 1:
+            written = all(self.revisions[head].written for head in heads)
+            gone = any(self.revisions[head].forgotten for head in heads)
+            return replace(found, written=written, forgotten=gone)
+        return self._several(heads, found)
+
+    # -- what each says -----------------------------------------------------------------------------
+
+    def _read(self) -> None:
+        for number, revision in enumerate(self.revisions):
+            base = self._meeting(self.parents[number])
+            said = _said_by(revision, number)
+            fresh = said.elements - base.elements
+            for element in fresh:
+                self._added[element] = self._added.get(element, 0) | 1 << number
+            if any(kind == "sentence" for kind, _ in fresh | (base.elements - said.elements)):
+                self._worded |= 1 << number
+            for name, value in list(said.fields.items()):
+                was = base.fields.get(name)
+                if was is not None and was[1] == value[1]:
+                    said.fields[name] = was
+            for name in base.fields.keys() - said.fields.keys():
+                if said.memory is not None and name.startswith(_EXTRA):
+                    said.fields[name] = (number, None)
+            if said.memory is None:
+                said.fields = dict(base.fields)
+            self._said.append(said)
+
+    def _meeting(self, heads: tuple[int, ...]) -> _Said:
+        """Return what stands where `heads` meet."""
+        if not heads:
+            return _Said(None, (), frozenset(), {})
+        if len(heads) == 1:
+            return self._said[heads[0]]
+        if heads not in self._met:
+            self._met[heads] = self._join(heads)
+        return self._met[heads]
+
+    def _texts(self, heads: tuple[int, ...]) -> tuple[list[int], list[int], list[int]]:
+        """Return which of `heads` have a text that stands, what takes words away, and what left in vain."""
+        texts = [head for head in heads if self.revisions[head].file is not None]
+        gone = [head for head in heads if self.revisions[head].file is None]
+        forgets = [head for head in gone if self.revisions[head].forgotten]
+        vain = []
+        for head in gone:
+            changed = [text for text in texts if self.seen[text] & ~self.seen[head] & self._worded]
+            if head not in forgets and not changed:
+                return [], [], []
+            vain.append(head)
+        return texts, forgets, vain
+
+    def _join(self, heads: tuple[int, ...]) -> _Said:
+        texts, forgets, _ = self._texts(heads)
+        if not texts:
+            return _Said(None, (), frozenset(), _latest_fields([self._said[head] for head in heads]))
+        parts = [self._said[head] for head in reversed(texts)]
+        every = frozenset().union(*(part.elements for part in parts))
+        stays = frozenset(element for element in every if self._stays(element, texts, forgets))
+        words = {text for kind, text in stays if kind == "sentence"}
+        fields = _latest_fields(parts)
+        if not words and forgets:
+            return _Said(None, (), frozenset(), fields)
+        if not words:
+            # Each left out what the other left: together they meant less than nothing.
+            stays |= {element for element in parts[0].elements if element[0] == "sentence"}
+            words = {text for kind, text in stays if kind == "sentence"}
+        row = woven([part.row for part in parts], words)
+        memory = _memory_of(parts, stays, fields, row)
+        return _Said(memory, row, stays, fields)
+
+    def _stays(self, element: Element, texts: Sequence[int], forgets: Sequence[int]) -> bool:
+        """Whether somebody has `element` by a saying that none of those without it had seen."""
+        holders = [head for head in texts if element in self._said[head].elements]
+        seen = 0
+        without = [head for head in texts if head not in holders]
+        for head in (*without, *forgets):
+            seen |= self.seen[head]
+        if not without and not forgets:
+            return True
+        added = self._added.get(element, 0) & ~seen
+        return any(self.seen[head] & added for head in holders)
+
+    # -- the answer ---------------------------------------------------------------------------------
+
+    def _several(self, heads: tuple[int, ...], found: State) -> State:
+        self._read()
+        said = self._meeting(heads)
+        forgotten = any(self.revisions[head].forgotten for head in heads)
+        if said.memory is None:
+            last = self._leaving(heads)
+            return replace(
+                found,
+                path=last.path,
+                file=None,
+                written=last.written,
+                reason=last.reason,
+                heir=last.heir,
+                forgotten=forgotten,
+            )
+        texts, _, vain = self._texts(heads)
+        top = self.revisions[texts[-1]]
+        return replace(
+            found,
+            path=said.memory.path,
+            file=_file_of(said.memory, top),
+            written=all(self.revisions[head].written for head in texts),
+            questions=(*self._asked(texts), *([Question("", (), ())] if vain else [])),
+            reason="",
+            heir="",
+            forgotten=False,
+        )
+
+    def _leaving(self, heads: tuple[int, ...]) -> Revision:
+        gone = [self.revisions[head] for head in heads if self.revisions[head].file is None]
+        return gone[-1] if gone else self.revisions[heads[-1]]
+
+    def _asked(self, texts: Sequence[int]) -> list[Question]:
+        """Return what was done to one sentence in two ways, each once."""
+        found: dict[str, Question] = {}
+        for number, later in enumerate(reversed(texts)):
+            for earlier in list(reversed(texts))[number + 1 :]:
+                common = self.seen[later] & self.seen[earlier]
+                base = self._meeting(self._latest(at for at in range(len(self.names)) if common >> at & 1))
+                mine, theirs = (changes(base.row, self._said[head].row) for head in (later, earlier))
+                for folded in mine:
+                    if folded in theirs and mine[folded] != theirs[folded]:
+                        sentence = words_of(base.row, folded)
+                        fresh = tuple(text for text in theirs[folded] if text not in mine[folded])
+                        kept = mine[folded]
+                        if not fresh:
+                            fresh, kept = mine[folded], ()
+                        found.setdefault(sentence, Question(sentence, kept, fresh))
+        return [found[sentence] for sentence in sorted(found)]
+
+
+def _said_by(revision: Revision, number: int) -> _Said:
+    if revision.file is None:
+        return _Said(None, (), frozenset(), {})
+    try:
+        memory = document.parse(revision.file.encode(), revision.path)
+    except DocumentError:
+        # Nobody's memory any more; its words stay in the record.
+        memory = Memory(name="", description="", type="project", body=revision.file, path=revision.path)
+    memory = replace(memory, sources=bound(memory))
+    row = row_of(memory.body, number)
+    fields: Fields = {name: (number, getattr(memory, name)) for name in _FIELDS}
+    fields |= {f"{_EXTRA}{key}": (number, value) for key, value in memory.extra.items()}
+    elements = {("sentence", piece.folded) for piece in row}
+    elements |= {(name, _key(item)) for name in _LISTS for item in getattr(memory, name)}
+    elements |= {("source", _key(source.pointer)) for source in memory.sources}
+    return _Said(memory, row, frozenset(elements), fields)
+
+
+def _key(item: Any) -> str:
+    if isinstance(item, str):
+        return item
+    return orjson.dumps(item, option=orjson.OPT_SORT_KEYS, default=str).decode()
+
+
+def _latest_fields(parts: Sequence[_Said]) -> Fields:
+    found: Fields = {}
+    for part in parts:
+        for name, value in part.fields.items():
+            if name not in found or value[0] > found[name][0]:
+                found[name] = value
+    return found
+
+
+def _memory_of(parts: Sequence[_Said], stays: frozenset[Element], fields: Fields, row: Row) -> Memory:
+    """Return the memory where `parts`, the latest first, meet: those items and sentences of it that stay."""
+    memories = [part.memory for part in parts if part.memory is not None]
+    first = memories[0]
+    values: dict[str, Any] = {name: fields[name][1] for name in _FIELDS}
+    for name in _LISTS:
+        items = {_key(item): item for memory in reversed(memories) for item in getattr(memory, name)}
+        order = dict.fromkeys(_key(item) for memory in memories for item in getattr(memory, name))
+        values[name] = tuple(items[key] for key in order if (name, key) in stays)
+    extra = {
+        name.removeprefix(_EXTRA): value
+        for name, (_, value) in sorted(fields.items())
+        if name.startswith(_EXTRA) and value is not None
+    }
+    memory = replace(
+        first,
+        **values,
+        extra={**{key: extra[key] for key in first.extra if key in extra}, **extra},
+        body=body_of(row),
+        sources=_sources(memories, stays),
+        updated=max((m.updated for m in memories if m.updated), default=first.updated),
+    )
+    origins = _origins(parts, row)
+    if len(origins) > 1:
+        # A guess becomes nobody's word by standing beside it.
+        memory = replace(memory, origin=weakest_origin(sorted(origins)))
+    if row and _tells_what_left(memory, parts):
+        first_words = next((piece.text for piece in row if piece.part == "statement"), row[0].text)
+        memory = replace(memory, description=one_line(first_words, MAX_DESCRIPTION))
+    return pruned(memory)
+
+
+def _tells_what_left(memory: Memory, parts: Sequence[_Said]) -> bool:
+    """Whether the description is the beginning of a sentence that is no longer in the text."""
+    told = memory.description.rstrip("…. ")
+    if not told or told in " ".join(memory.body.split()):
+        return False
+    return any(told in " ".join(piece.text.split()) for part in parts for piece in part.row)
+
+
+def _origins(parts: Sequence[_Said], row: Row) -> set[str]:
+    """Return who says what not all of `parts` say."""
+    common = set.intersection(*({piece.folded for piece in part.row} for part in parts))
+    own = {piece.folded for piece in row} - common
+    return {
+        part.memory.origin
+        for part in parts
+        if part.memory is not None and own & {piece.folded for piece in part.row}
+    }
+
+
+def _sources(memories: Sequence[Memory], stays: frozenset[Element]) -> tuple[Evidence, ...]:
+    found: dict[tuple[str, str, str], Evidence] = {}
+    for memory in memories:
+        for source in memory.sources:
+            known = found.get(source.pointer)
+            bears = source.bears if known is None else dict.fromkeys((*known.bears, *source.bears))
+            found[source.pointer] = replace_bears(known or source, bears)
+    return tuple(source for pointer, source in found.items() if ("source", _key(pointer)) in stays)
+
+
+def _file_of(memory: Memory, top: Revision) -> bytes:
+    """Return the file of `memory`, as the latest revision has it but for what differs."""
+    base = (top.file or "").encode()
+    try:
+        return document.compose(memory, base)
+    except (DocumentError, KeptAsItIsError):
+        return document.compose(memory)

@@ -1,0 +1,234 @@
+"""What this machine has to tell: texts that changed here, memories that left, words that were forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import orjson
+
+from pipeline.core.clock import iso
+from pipeline.core.ids import digest
+from pipeline.safety.redaction import has_secret
+from pipeline.sharing.revisions import Note, Record, Revision, after, memory_id
+from pipeline.sharing.state import Here, Kept, State
+from pipeline.store.history import forgotten
+from pipeline.store.history.forgotten import ON_REQUEST, Told
+
+if TYPE_CHECKING:
+    from pipeline.store import Document, Retired, Store
+
+Records = Callable[[str], list[Revision]]
+"""Gives all records of a memory that are known on this machine."""
+IsSecret = Callable[[str], bool]
+_SECRET = "holds a secret; take it out with `reverie edit {name}`"
+_TWIN = "has the id of {other}; give it one of its own, or remove it"
+_BYTES = "is not UTF-8; save it so"
+_AWAY = "its file is gone, and so are many others at once; `reverie sync --force` takes them away everywhere"
+_FEW = 5
+"""Files that may vanish at once without anybody asking whether the folder is the right one."""
+
+
+@dataclass(slots=True)
+class Outgoing:
+    """What is to be recorded; `here` is what this machine has once it is."""
+
+    records: list[Record] = field(default_factory=list)
+    here: dict[str, Here] = field(default_factory=dict)
+    held: dict[str, Kept] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+class Look:
+    """A look at a store for what no record tells yet."""
+
+    def __init__(
+        self,
+        store: Store,
+        state: State,
+        records: Records,
+        *,
+        now: datetime,
+        is_secret: IsSecret = has_secret,
+        force: bool = False,
+    ) -> None:
+        self._store = store
+        self._state = state
+        self._records = records
+        self._now = now
+        self._force = force
+        self._is_secret = is_secret
+        self._moment = state.moment
+        self._here = documents_of(store)
+        self.found = Outgoing()
+
+    def changed(self) -> list[str]:
+        """Return the memories whose files are not what they were."""
+        was = {ident: (item.digest, item.path) for ident, item in self._state.here.items()}
+        return [ident for ident, item in self._here.items() if was.get(ident) != (item.digest, item.path)]
+
+    def take(self) -> Outgoing:
+        """Return what is new here."""
+        here = self._here
+        for ident, document in here.items():
+            self._document(ident, document)
+        self._gone(here)
+        self._notes()
+        return self.found
+
+    def _document(self, ident: str, document: Document) -> None:
+        state, found = self._state, self.found
+        was = state.here.get(ident)
+        if was is not None and (was.digest, was.path) == (document.digest, document.path):
+            found.here[ident] = was
+            return
+        begun = state.begun.get(ident)
+        if begun is not None and (begun.digest, begun.path) == (document.digest, document.path):
+            found.here[ident] = begun
+            return
+        why = self._kept_back(document)
+        if why:
+            found.held[ident] = Kept(document.name, why)
+            if was is not None:
+                found.here[ident] = was
+            return
+        file = document.raw.decode("utf-8")
+        heads = was.heads if was is not None else []
+        known = self._told_already(ident, document.path, file, heads)
+        if known is None:
+            made = self._revision(ident, document.path, heads, file, self._store.is_as_written(document))
+            found.records.append(made)
+            known = made.name
+        found.here[ident] = Here(document.digest, document.path, [known])
+
+    def _kept_back(self, document: Document) -> str:
+        if document.twin:
+            return _TWIN.format(other=document.twin)
+        if not document.is_text:
+            return _BYTES
+        texts = (document.raw.decode("utf-8"), document.path, document.name)
+        return _SECRET.format(name=document.name) if any(map(self._is_secret, texts)) else ""
+
+    def _told_already(self, ident: str, path: str, file: str, heads: list[str]) -> str | None:
+        """Return the record that says what stands here though this machine does not know it did; else None.
+
+        It was written just before a process died, or, where nothing is known of the memory here (`heads` is
+        empty), it is what a copy of the folder was made from.
+        """
+        known = {item.name: item for item in self._records(ident)}
+        behind = _behind(known, heads)
+        same = [
+            item
+            for item in known.values()
+            if item.file == file and item.path == path and item.name not in behind
+        ]
+        return max(same, key=lambda item: (item.clock, item.name)).name if same else None
+
+    def _revision(
+        self,
+        ident: str,
+        path: str,
+        heads: Iterable[str],
+        file: str | None,
+        written: bool = True,
+        *,
+        reason: str = "",
+        heir: str = "",
+    ) -> Revision:
+        return Revision(
+            memory=ident,
+            parents=tuple(sorted(heads)),
+            machine=self._state.machine,
+            clock=self._tick(),
+            at=iso(self._now),
+            path=path,
+            file=file,
+            written=written,
+            reason="it left" if self._is_secret(reason) else reason,
+            heir=heir,
+            forgotten=reason == ON_REQUEST,
+        )
+
+    def _tick(self) -> tuple[int, int]:
+        self._moment = after(self._moment, int(self._now.timestamp() * 1000))
+        return self._moment
+
+    # -- what is no longer there --------------------------------------------------------------------
+
+    def _gone(self, here: dict[str, Document]) -> None:
+        state, found = self._state, self.found
+        missing = {ident: was for ident, was in state.here.items() if ident not in here}
+        left = {memory_id(item.id, item.path): item for item in self._store.retired()}
+        left |= {memory_id("", item.path): item for item in self._store.retired()}
+        vanished = [ident for ident, was in missing.items() if was.digest and ident not in left]
+        many = len(vanished) > max(_FEW, sum(bool(was.digest) for was in state.here.values()) // 2)
+        for ident, was in missing.items():
+            begun = state.begun.get(ident)
+            if not was.digest or (begun is not None and not begun.digest):
+                found.here[ident] = was if not was.digest else begun or was
+            elif (self._store.root / was.path).exists():
+                found.here[ident] = was  # It is there, and can't be read now.
+            elif many and ident in vanished and not self._force:
+                found.here[ident] = was
+                found.held[ident] = Kept(was.path, _AWAY)
+            else:
+                self._left(ident, was, left.get(ident))
+
+    def _left(self, ident: str, was: Here, why: Retired | None) -> None:
+        reason = why.reason if why is not None else "its file was removed"
+        heir = why.superseded_by if why is not None else ""
+        made = self._revision(ident, was.path, was.heads, None, reason=reason, heir=heir)
+        self.found.records.append(made)
+        self.found.here[ident] = Here("", was.path, [made.name])
+
+    # -- what was forgotten -------------------------------------------------------------------------
+
+    def _notes(self) -> None:
+        known = set(self._state.notes)
+        for told in forgotten.told(self._store.root):
+            name = key_of(told)
+            if name in known or any(map(self._is_secret, (told.name, told.reason))):
+                continue
+            known.add(name)
+            self.found.notes.append(name)
+            self.found.records.append(
+                Note(
+                    memory_name=told.name,
+                    reason=told.reason,
+                    sentences=told.sentences,
+                    day=told.day,
+                    lifted=told.lifted,
+                    machine=self._state.machine,
+                    clock=self._tick(),
+                )
+            )
+
+
+def documents_of(store: Store) -> dict[str, Document]:
+    """Return the memories of `store` by how they are known everywhere."""
+    if not store.root.is_dir():
+        return {}
+    return {memory_id("" if item.twin else item.own_id, item.path): item for item in store.scan().documents}
+
+
+def key_of(told: Told) -> str:
+    """Return a digest of a line about what was forgotten."""
+    return digest(orjson.dumps(told))[:16]
+
+
+def told_in(note: Note) -> Told:
+    """Return the line that `note` tells of."""
+    return Told(note.memory_name, note.reason, note.day, note.sentences, note.lifted)
+
+
+def _behind(known: dict[str, Revision], heads: Iterable[str]) -> set[str]:
+    """Return the names of `heads` and of all that they were made from."""
+    waiting, found = list(heads), set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += known[name].parents if name in known else ()
+    return found

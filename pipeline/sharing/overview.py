@@ -1,0 +1,59 @@
+"""How a store stands to the other machines, for a person who asks."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from pipeline.core.errors import InputError
+from pipeline.sharing.outgoing import Look
+from pipeline.sharing.repository import Repository, SyncError
+from pipeline.sharing.state import Place
+
+if TYPE_CHECKING:
+    from pipeline.store import Store
+
+_FAR_MS = 3_600_000
+"""A record that is so much later than now tells of a clock that is wrong."""
+
+
+def overview(place: Place, store: Store, *, now: datetime, ask: bool = True) -> dict[str, Any]:
+    """Return what waits on either side, when it was last in step, and what stays back.
+
+    `ahead` are records that the remote has not, `behind` commits there that are not here, None where nobody
+    could be asked; `waiting` are memories that changed here since.
+    """
+    with place.locked():
+        state = place.read()
+        if state is None:
+            raise InputError(
+                "these memories are kept in step with nothing", fix="`reverie sync init REMOTE`."
+            )
+        repository = Repository(place.repository, state.remote)
+        repository.make()
+        error, behind = state.error, None
+        main = repository.tip()
+        if ask:
+            try:
+                behind = repository.count(main, repository.fetch())
+            except SyncError as failed:
+                error = str(failed)
+        waiting = Look(store, state, lambda _: [], now=now).changed()
+        ahead = repository.count(state.seen, main) if main else 0
+    late = state.moment[0] - now.timestamp() * 1000
+    return {
+        "remote": state.remote,
+        "machine": state.machine,
+        "memories": sum(bool(known.blob) for known in state.known.values()),
+        "ahead": ahead,
+        "behind": behind,
+        "waiting": len(waiting),
+        "last": state.done,
+        "tried": state.tried,
+        "error": error,
+        "held": [{"name": item.name, "why": item.why} for item in state.held.values()],
+        "refused": [{"name": item.name, "why": item.why} for item in state.refused.values()],
+        "asked": sum(len(known.asks) for known in state.known.values()),
+        "odd": state.odd,
+        "clock_ahead_hours": round(late / _FAR_MS) if late > _FAR_MS else 0,
+    }

@@ -1,0 +1,203 @@
+"""What travels: each text that a memory had, as a record of its own, and what was forgotten.
+
+    revisions/<memory>/<name>.json    {"memory", "parents", "machine", "clock", "at", "path", "file", …}
+    forgotten/<name>.json             {"name", "reason", "sentences", "day", "lifted", "machine", "clock"}
+
+A record is named by its content and never changes, so two machines never write the same file differently.
+The clock is a hybrid one: never behind any record that its machine had seen, whatever the machine's own clock
+says. So a text is later than the one it was made from, also where clocks are hours apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Self
+
+import orjson
+
+from pipeline.core.errors import InputError, PathEscapeError
+from pipeline.core.ids import derived_id, digest
+from pipeline.store.files.layout import GRAPH, VAULT, check_path, is_live
+
+REVISIONS, FORGOTTEN = "revisions", "forgotten"
+MOST_BYTES = 4_000_000
+"""A record that is larger is nobody's memory."""
+_VERSION = 1
+_NAME = 40
+_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{5,63}")
+_MACHINE = re.compile(r"[0-9a-f]{1,32}")
+_HASH = re.compile(r"[0-9a-f]{40}")
+_MOST_MS = 2**53
+
+Moment = tuple[int, int]
+"""A hybrid clock's time: milliseconds since 1970, and a count of what happened within them."""
+
+
+def after(seen: Moment, now_ms: int) -> Moment:
+    """Return the time of what happens now on a machine that has `seen` that moment."""
+    return (now_ms, 0) if now_ms > seen[0] else (seen[0], seen[1] + 1)
+
+
+def memory_id(own: str, path: str) -> str:
+    """Return how the memory with the id `own` is known everywhere; one without an id is known by its path."""
+    if not own:
+        return derived_id("shared memory", path)
+    return own if _ID.fullmatch(own) else derived_id("shared id", own)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision:
+    """One text of a memory, or that it left (`file` is None).
+
+    `parents` are the names of what it was made from, `path` is where the file lies in a store. `written` says
+    that the file went through Reverie's hands on its machine. Of what left, `reason` says why, `heir` is the
+    memory that took its place, and `forgotten` that its words are not to come back.
+    """
+
+    memory: str
+    parents: tuple[str, ...]
+    machine: str
+    clock: Moment
+    at: str
+    path: str
+    file: str | None
+    written: bool = True
+    reason: str = ""
+    heir: str = ""
+    forgotten: bool = False
+
+    folder: ClassVar[str] = REVISIONS
+
+    @property
+    def name(self) -> str:
+        """Return what names the record: a digest of all it says."""
+        return digest(self.data)[:_NAME]
+
+    @property
+    def place(self) -> str:
+        """Return where it lies in the repository."""
+        return f"{REVISIONS}/{self.memory}/{self.name}.json"
+
+    @property
+    def data(self) -> bytes:
+        """Return the bytes of the record."""
+        return _dumped(self)
+
+    @classmethod
+    def of(cls, values: dict[str, Any]) -> Self:
+        """Return the record with these values. Raises InputError when they are none."""
+        values = {**values, "parents": tuple(values["parents"]), "clock": _moment(values["clock"])}
+        found = cls(**values)
+        texts = (found.memory, found.machine, found.at, found.path, found.reason, found.heir)
+        sound = (
+            all(isinstance(text, str) for text in (*texts, *found.parents))
+            and isinstance(found.file, str | None)
+            and isinstance(found.written, bool)
+            and isinstance(found.forgotten, bool)
+            and _ID.fullmatch(found.memory)
+            and _MACHINE.fullmatch(found.machine)
+            and all(map(_HASH.fullmatch, found.parents))
+        )
+        if not sound or not _is_place(found.path):
+            raise ValueError("it is no revision of a memory")
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """Words that were forgotten, or with `lifted` are not any more, as digests; no word of them is in it."""
+
+    memory_name: str
+    reason: str
+    sentences: tuple[str, ...]
+    day: str
+    lifted: bool
+    machine: str
+    clock: Moment
+
+    folder: ClassVar[str] = FORGOTTEN
+
+    @property
+    def name(self) -> str:
+        """Return what names the record: a digest of all it says."""
+        return digest(self.data)[:_NAME]
+
+    @property
+    def place(self) -> str:
+        """Return where it lies in the repository."""
+        return f"{FORGOTTEN}/{self.name}.json"
+
+    @property
+    def data(self) -> bytes:
+        """Return the bytes of the record."""
+        return _dumped(self)
+
+    @classmethod
+    def of(cls, values: dict[str, Any]) -> Self:
+        """Return the record with these values. Raises InputError when they are none."""
+        values = {**values, "sentences": tuple(values["sentences"]), "clock": _moment(values["clock"])}
+        found = cls(**values)
+        texts = (found.memory_name, found.reason, found.day, found.machine, *found.sentences)
+        if not all(isinstance(text, str) for text in texts) or not isinstance(found.lifted, bool):
+            raise ValueError("it is no note of what was forgotten")
+        return found
+
+
+Record = Revision | Note
+
+
+def read_record(place: str, data: bytes) -> Record:
+    """Return the record in `data`, which lies at `place` in a repository.
+
+    Raises InputError for what is none, or stands under a name that is not its own.
+    """
+    kind: type[Revision] | type[Note] = Revision if place.startswith(f"{REVISIONS}/") else Note
+    try:
+        if len(data) > MOST_BYTES:
+            raise ValueError("it is too large")
+        values = orjson.loads(data)
+        if not isinstance(values, dict) or values.pop("version", None) != _VERSION:
+            raise ValueError("it is of another version of Reverie")
+        found = kind.of(values)
+        if found.place != place:
+            raise ValueError("its name is not that of its content")
+    except (KeyError, TypeError, ValueError, PathEscapeError) as error:
+        raise InputError(
+            f"a record that can't be used: {error}", file=place, fix="It is passed over; nothing is lost."
+        ) from error
+    return found
+
+
+def records_in(files: Iterable[tuple[str, bytes]]) -> tuple[list[Record], list[str]]:
+    """Return the records of `files`, and a line about each that is none."""
+    found: list[Record] = []
+    odd: list[str] = []
+    for place, data in files:
+        try:
+            found.append(read_record(place, data))
+        except InputError as error:
+            odd.append(str(error))
+    return found, odd
+
+
+def _dumped(record: Record) -> bytes:
+    values = {item.name: getattr(record, item.name) for item in fields(record)}
+    values["version"] = _VERSION
+    return orjson.dumps(values, option=orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def _moment(value: Any) -> Moment:
+    ms, count = value
+    if not all(isinstance(item, int) and 0 <= item < _MOST_MS for item in (ms, count)):
+        raise ValueError("its clock tells no time")
+    return ms, count
+
+
+def _is_place(path: str) -> bool:
+    """Whether a memory of a store can lie at `path`."""
+    check_path(path, suffix=".md")
+    folder = path.rpartition("/")[0]
+    below = folder.startswith(f"{GRAPH}/") and folder.count("/") == 1
+    return is_live(path) and (folder in ("", VAULT) or below)

@@ -1,0 +1,381 @@
+"""One sync: tell what is new here, take what others told, bring it into the store, and say what is asked.
+
+The order is what makes a death at any point harmless. What changed here is a commit of ours before a file is
+touched; what is about to be written is noted before it is; and all else is made from the records again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pipeline.core import faults
+from pipeline.core.clock import Clock
+from pipeline.safety.redaction import has_secret
+from pipeline.sharing import questions
+from pipeline.sharing.incoming import Arrival, Bringing, placed, renamed, wanted
+from pipeline.sharing.merging import State as Said
+from pipeline.sharing.merging import state_of
+from pipeline.sharing.outgoing import IsSecret, Look, key_of, told_in
+from pipeline.sharing.repository import OfflineError, RefusedError, Repository, SyncError
+from pipeline.sharing.revisions import FORGOTTEN, REVISIONS, Note, Record, Revision, records_in
+from pipeline.sharing.state import Known, Place, State
+from pipeline.store.history import forgotten
+from pipeline.store.ownership import access
+
+if TYPE_CHECKING:
+    from pipeline.ledger import Ledger
+    from pipeline.store import Store
+
+MEMORIES, README_FILE = "memories", "README.md"
+README = """# Memories
+
+Kept in step by Reverie. `memories/` is what the memories say now: read it as it is. `revisions/` has every
+text that one of them had, and `forgotten/` digests of words that are not to come back.
+
+Change nothing here by hand: `memories/` is made anew from the records. Who can read this repository can read
+all that was ever in it; who can write it can change the memories of all who sync with it.
+"""
+_TRIES = 6
+
+
+@dataclass(slots=True)
+class Synced:
+    """What one sync did: records told and taken, memories that came or left here, and what waits.
+
+    `change` is the change set here, "" for none; `error` is why the remote was not reached, `fix` what to do.
+    """
+
+    told: int = 0
+    taken: int = 0
+    came: int = 0
+    left: int = 0
+    change: str = ""
+    asked: int = 0
+    held: list[dict[str, str]] = field(default_factory=list)
+    refused: list[dict[str, str]] = field(default_factory=list)
+    error: str = ""
+    fix: str = ""
+
+
+def sync(
+    place: Place, store: Store, *, clock: Clock, ledger: Ledger | None = None, force: bool = False
+) -> Synced:
+    """Keep `store` in step with the remote of `place`; what can't be reached is told, and waits.
+
+    With `force` a rewritten remote is joined as it is, doubtful texts come in, and a folder that lost most of
+    its files takes them away elsewhere. Raises SyncError where our own repository can't be used.
+    """
+    with place.locked():
+        state = place.read()
+        if state is None:
+            raise SyncError("this folder is kept in step with nothing", fix="`reverie sync init REMOTE`.")
+        run = _Run(place, state, store, clock, ledger, force=force)
+        try:
+            run.exchange()
+            run.bring()
+        finally:
+            state.tried = clock.now().timestamp()
+            place.write(state)
+        return run.done
+
+
+class _Run:
+    def __init__(
+        self, place: Place, state: State, store: Store, clock: Clock, ledger: Ledger | None, *, force: bool
+    ) -> None:
+        self.done = Synced()
+        self._place = place
+        self._state = state
+        self._store = store
+        self._clock = clock
+        self._ledger = ledger
+        self._force = force
+        self._repository = Repository(place.repository, state.remote)
+        self._repository.make()
+        self._files: dict[str, str] = {}
+        self._records: dict[str, list[Revision]] = {}
+        self._said: dict[str, Said] = {}
+
+    # -- with the others ----------------------------------------------------------------------------
+
+    def exchange(self) -> None:
+        """Fetch, record what is new here, join both, and send it; again where somebody was faster."""
+        state = self._state
+        state.error, state.is_refused = "", False
+        for _ in range(_TRIES):
+            try:
+                incoming = self._fetch()
+            except (OfflineError, RefusedError) as error:
+                self._fails(error)
+                incoming = ""
+            faults.reach("sync.fetched")
+            self._join(incoming)
+            faults.reach("sync.committed")
+            self._place.write(state)
+            faults.reach("sync.noted")
+            if state.error or self._send(incoming):
+                return
+        self._fails(OfflineError("others were faster each time", file=state.remote, fix="Sync again."))
+
+    def _fails(self, error: SyncError) -> None:
+        self._state.error = str(error)
+        self._state.is_refused = isinstance(error, RefusedError)
+        self.done.error, self.done.fix = str(error), error.fix
+
+    def _fetch(self) -> str:
+        incoming, seen = self._repository.fetch(), self._state.seen
+        if incoming and not seen and not self._is_of_memories(incoming):
+            raise RefusedError(
+                "the remote holds something else than memories",
+                file=self._state.remote,
+                fix="Make a repository for them alone, and name that.",
+            )
+        if not seen or self._force or (incoming and self._repository.has(seen, incoming)):
+            return incoming
+        what = "was rewritten" if incoming else "has nothing any more"
+        raise RefusedError(
+            f"the remote {what}: what was sent there is not in it",
+            file=self._state.remote,
+            fix="Ask who did it. `reverie sync --force` joins it as it is, and sends all that is known here.",
+        )
+
+    def _is_of_memories(self, incoming: str) -> bool:
+        found = {path.partition("/")[0] for path in self._repository.files(incoming)}
+        return found <= {README_FILE, MEMORIES, REVISIONS, FORGOTTEN}
+
+    def _send(self, incoming: str) -> bool:
+        tip, state = self._repository.tip(), self._state
+        if tip and tip != incoming:
+            try:
+                if not self._repository.push():
+                    return False
+            except OfflineError as error:
+                self._fails(error)
+                return True
+            faults.reach("sync.pushed")
+        state.seen, state.done = tip, self._clock.now().timestamp()
+        self._repository.tidy()
+        return True
+
+    # -- records ------------------------------------------------------------------------------------
+
+    def _join(self, incoming: str) -> None:
+        """Make a commit of what is new here and what is `incoming`, or take that as it is."""
+        repository, state = self._repository, self._state
+        main = repository.tip()
+        ours = repository.files(main, REVISIONS, FORGOTTEN)
+        theirs = ours if incoming == main else repository.files(incoming, REVISIONS, FORGOTTEN)
+        self._files = {**theirs, **ours}
+        self._records.clear()
+        came = sorted(theirs.keys() - ours.keys())
+        # A process died between its commit and the note that it was made.
+        untold = ours.keys() - repository.files(state.basis, REVISIONS) if state.basis != main else ()
+        self.done.taken += len(came)
+        looking = Look(
+            self._store,
+            state,
+            self._of,
+            now=self._clock.now(),
+            is_secret=self._secret_finder(),
+            force=self._force,
+        )
+        self._load(looking.changed())
+        look = looking.take()
+        fresh: dict[str, bytes | str | None] = {item.place: item.data for item in look.records}
+        for item in look.records:
+            state.see(item.clock)
+            if isinstance(item, Revision):
+                self._records[item.memory] = [*self._of(item.memory), item]
+        changed = {_memory(path) for path in (*came, *fresh, *untold) if path.startswith(f"{REVISIONS}/")}
+        self._learn(changed if state.known else {*changed, *self._all()})
+        self._take_notes(came, look.notes)
+        missing = {path: ours[path] for path in ours.keys() - theirs.keys()} if incoming else {}
+        parents = [item for item in dict.fromkeys((incoming, main)) if item]
+        if len(parents) == 2 and repository.has(main, incoming):
+            parents = [incoming]
+        elif len(parents) == 2 and repository.has(incoming, main):
+            parents, missing = [main], {}
+        if parents == [incoming] and not fresh and not missing:
+            if incoming != main:
+                repository.move(incoming)
+        elif parents != [main] or fresh:
+            self._commit(parents, {**missing, **fresh}, len(fresh))
+        state.here, state.held, state.begun = look.here, look.held, {}
+        state.basis = repository.tip()
+        state.notes += look.notes
+        self.done.told += len(fresh)
+        self.done.held = [{"name": item.name, "why": item.why} for item in look.held.values()]
+
+    def _secret_finder(self) -> IsSecret:
+        if self._ledger is None:
+            return has_secret
+        from pipeline.ledger import secrets
+
+        known = secrets.recognised(self._ledger)
+        return lambda text: has_secret(text) or known.mask(text) != text
+
+    def _all(self) -> set[str]:
+        return {_memory(path) for path in self._files if path.startswith(f"{REVISIONS}/")}
+
+    def _of(self, ident: str) -> list[Revision]:
+        """Return all records of a memory."""
+        if ident not in self._records:
+            self._load([ident])
+        return self._records[ident]
+
+    def _load(self, idents: Iterable[str]) -> None:
+        wanted = {ident for ident in idents if ident not in self._records}
+        if not wanted:
+            return
+        paths = [path for path in self._files if path.startswith(f"{REVISIONS}/") and _memory(path) in wanted]
+        self._records |= {ident: [] for ident in wanted}
+        for item in self._read(paths):
+            if isinstance(item, Revision):
+                self._records[item.memory].append(item)
+
+    def _read(self, paths: Iterable[str]) -> list[Record]:
+        places = list(paths)
+        data = self._repository.read(self._files[path] for path in places)
+        files = [(path, data[self._files[path]]) for path in places if self._files[path] in data]
+        records, odd = records_in(files)
+        for item in records:
+            self._state.see(item.clock)
+        self._state.odd = sorted({*self._state.odd, *odd})[:20]
+        return records
+
+    # -- what they say together ---------------------------------------------------------------------
+
+    def _learn(self, changed: set[str]) -> None:
+        """Find anew what is known of the memories in `changed`, and where all of them lie."""
+        known = self._state.known
+        self._load(changed)
+        self._said.clear()
+        for ident in sorted(changed):
+            if not self._records[ident]:
+                continue
+            said = self._said_of(ident)
+            asks = [[item.sentence, list(item.kept), list(item.other)] for item in said.questions]
+            known[ident] = Known(
+                list(said.heads), list(said.first), said.path, said.path, _blob(said.file), asks
+            )
+        for ident, path in placed(known).items():
+            item = known[ident]
+            if item.placed != path or (ident in changed and item.path != path):
+                item.placed = path
+                item.blob = _blob(renamed(self._said_of(ident), path))
+
+    def _said_of(self, ident: str) -> Said:
+        if ident not in self._said:
+            self._said[ident] = state_of(self._of(ident))
+        return self._said[ident]
+
+    def _content(self, ident: str) -> bytes | None:
+        return renamed(self._said_of(ident), self._state.known[ident].placed)
+
+    def _commit(self, parents: list[str], records: dict[str, bytes | str | None], fresh: int) -> None:
+        files = dict(records)
+        listed = self._repository.files(parents[0]) if parents else {}
+        there = {path for path in listed if path.startswith(f"{MEMORIES}/")}
+        for ident, item in self._state.known.items():
+            path = f"{MEMORIES}/{item.placed}"
+            if item.blob and listed.get(path) != item.blob:
+                files[path] = self._content(ident)
+            if item.blob:
+                there.discard(path)
+        files |= dict.fromkeys(there)
+        if listed.get(README_FILE) != _blob(README.encode()):
+            files[README_FILE] = README.encode()
+        now = self._clock.now()
+        told = f"{fresh} new from {self._state.machine}" if fresh else "Join what two machines told"
+        self._repository.commit(parents, files, told, now=int(now.timestamp()))
+
+    def _take_notes(self, came: list[str], own: list[str]) -> None:
+        """Write down what others had forgotten; of names they told of, all that is known, in its order."""
+        fresh = [item for item in self._read(_notes(came)) if isinstance(item, Note)]
+        names = {item.memory_name for item in fresh}
+        if not fresh:
+            return
+        every = [item for item in self._read(_notes(self._files)) if isinstance(item, Note)]
+        chosen = sorted(
+            (item for item in every if item.memory_name in names),
+            key=lambda item: (item.clock, item.machine, item.name),
+        )
+        told = [told_in(item) for item in chosen]
+        if not self._store.root.is_dir():
+            return
+        access.private_dir(self._store.root)
+        forgotten.take(self._store.root, told)
+        known = {*self._state.notes, *own}
+        # What is written for a lifted line here is told by it already.
+        more = {key_of(item) for item in forgotten.told(self._store.root)}
+        self._state.notes += sorted(({*map(key_of, told)} | more) - known)
+
+    # -- here ---------------------------------------------------------------------------------------
+
+    def bring(self) -> None:
+        """Bring what stands otherwise here in step with what all records say."""
+        state, done = self._state, self.done
+        state.refused = {ident: item for ident, item in state.refused.items() if self._still(ident)}
+        waiting = self._arrivals(wanted(state, state.held, force=self._force))
+        while waiting:
+            bringing = Bringing(self._store, now=self._clock.now(), doubtful=self._force)
+            bringing.plan(waiting)
+            if len(bringing.later) == len(waiting):
+                for item in waiting:
+                    bringing.refuse(item)
+                bringing.later = []
+            self._write(bringing)
+            waiting = bringing.later if not bringing.result.conflict else []
+        done.refused = [{"name": item.name, "why": item.why} for item in state.refused.values()]
+        if self._ledger is not None:
+            done.asked = questions.ask(self._ledger, self._store, state, now=self._clock.now())
+
+    def _arrivals(self, idents: list[str]) -> list[Arrival]:
+        self._load(idents)
+        return [
+            Arrival(ident, self._state.known[ident], self._said_of(ident), self._content(ident))
+            for ident in idents
+        ]
+
+    def _write(self, bringing: Bringing) -> None:
+        state, done = self._state, self.done
+        state.begun = dict(bringing.result.here)
+        self._place.write(state)
+        faults.reach("sync.planned")
+        if not bringing.is_empty:
+            bringing.write("sync with other machines")
+        faults.reach("sync.written")
+        brought = bringing.result
+        state.here |= brought.here
+        state.begun = {}
+        state.refused = {
+            ident: item for ident, item in state.refused.items() if ident not in brought.here
+        } | brought.refused
+        done.came += brought.came
+        done.left += brought.left
+        done.change = brought.change or done.change
+        if brought.conflict:
+            done.error = done.error or f"somebody wrote at the same moment: {brought.conflict}"
+            done.fix = done.fix or "Theirs stayed; sync again."
+
+    def _still(self, ident: str) -> bool:
+        known = self._state.known.get(ident)
+        return known is not None and known.heads == self._state.refused[ident].heads
+
+
+def _memory(path: str) -> str:
+    return path.split("/", 2)[1]
+
+
+def _notes(paths: Iterable[str]) -> list[str]:
+    return [path for path in paths if path.startswith(f"{FORGOTTEN}/")]
+
+
+def _blob(data: bytes | None) -> str:
+    """Return what git calls a file with these bytes, "" for none."""
+    if data is None:
+        return ""
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()

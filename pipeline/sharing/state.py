@@ -1,0 +1,171 @@
+"""What this machine knows of a store that is kept in step: a folder in the home, never in the repository."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from pipeline.core import locks
+from pipeline.core.atomic import write_atomic
+from pipeline.core.errors import InputError
+from pipeline.core.home import Home
+from pipeline.core.ids import digest, new_id
+from pipeline.sharing.repository import SyncError
+from pipeline.sharing.revisions import Moment
+
+_VERSION = 1
+_WAIT_SECONDS = 20.0
+
+
+@dataclass(slots=True)
+class Known:
+    """A memory as all records together have it: who says so (`heads`), and since when it is known.
+
+    `path` is where it wants to lie and `placed` where it does, `blob` what it says there, "" for one that
+    left. `asks` are sentence, later and earlier words of each `merging.Question`.
+    """
+
+    heads: list[str]
+    first: list[int]
+    path: str
+    placed: str
+    blob: str
+    asks: list[list[Any]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Here:
+    """A memory as this machine has it: the digest of its file, "" for none, and what that was made from."""
+
+    digest: str
+    path: str
+    heads: list[str]
+
+
+@dataclass(slots=True)
+class Kept:
+    """A memory that does not go out or come in: its name, why, and the heads of which that was said."""
+
+    name: str
+    why: str
+    heads: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class State:
+    """All of it. `seen` is the remote's commit that was last had, `basis` our own that `known` is made from,
+    `clock` the latest moment of all records.
+
+    `begun` is what was being written when a process died. `held` stays here, `refused` does not come in.
+    `notes` are digests of the lines about what was forgotten that are in the repository.
+    """
+
+    remote: str
+    machine: str
+    store: str
+    seen: str = ""
+    basis: str = ""
+    clock: list[int] = field(default_factory=lambda: [0, 0])
+    known: dict[str, Known] = field(default_factory=dict)
+    here: dict[str, Here] = field(default_factory=dict)
+    begun: dict[str, Here] = field(default_factory=dict)
+    held: dict[str, Kept] = field(default_factory=dict)
+    refused: dict[str, Kept] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    tried: float = 0.0
+    done: float = 0.0
+    error: str = ""
+    odd: list[str] = field(default_factory=list)
+    is_refused: bool = False
+
+    @property
+    def moment(self) -> Moment:
+        """Return the latest moment of all records that were seen."""
+        return self.clock[0], self.clock[1]
+
+    def see(self, moment: Moment) -> None:
+        """Note that there is a record of that moment."""
+        self.clock = list(max(self.moment, moment))
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The folder of one store in the home."""
+
+    folder: Path
+
+    @classmethod
+    def of(cls, home: Path, store: Path) -> Place:
+        """Return that of the store at `store`."""
+        return cls(Home(home).sharing / digest(str(store))[:16])
+
+    @property
+    def repository(self) -> Path:
+        """Return the bare repository."""
+        return self.folder / "repository.git"
+
+    @property
+    def file(self) -> Path:
+        """Return the file of the state."""
+        return self.folder / "state.json"
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Be the only one who works in it; SyncError where another process is."""
+        with locks.lock(self.folder / "lock", timeout=_WAIT_SECONDS) as held:
+            if not held:
+                raise SyncError(
+                    "another process is keeping it in step", file=str(self.folder), fix="Try again."
+                )
+            yield
+
+    def read(self) -> State | None:
+        """Return what is known, None where the store is kept in step with nothing."""
+        try:
+            held: Any = orjson.loads(self.file.read_bytes())
+            if not isinstance(held, dict) or held.pop("version", None) != _VERSION:
+                raise ValueError("it is of another version")
+            state = State(**held)
+            for kind, name in ((Known, "known"), (Here, "here"), (Here, "begun")):
+                setattr(state, name, {key: kind(**value) for key, value in getattr(state, name).items()})
+            for name in ("held", "refused"):
+                setattr(state, name, {key: Kept(**value) for key, value in getattr(state, name).items()})
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, TypeError, AttributeError) as error:
+            raise InputError(
+                f"what is known of the sync can't be read: {error}",
+                file=str(self.file),
+                fix="Delete it, then `reverie sync init` with the remote; nothing is lost by that.",
+            ) from error
+        return state
+
+    def write(self, state: State) -> None:
+        """Keep `state`."""
+        data = orjson.dumps({"version": _VERSION, **asdict(state)})
+        write_atomic(self.file, data)
+
+
+def places(home: Path) -> list[Place]:
+    """Return the folders of all stores that are kept in step."""
+    folder = Home(home).sharing
+    found = sorted(folder.iterdir()) if folder.is_dir() else []
+    return [Place(item) for item in found if (item / "state.json").is_file()]
+
+
+def machine_id(home: Path) -> str:
+    """Return what this machine is called in records: random, and told by nothing else."""
+    file = Home(home).sharing / "machine"
+    try:
+        known = file.read_text("ascii").strip()
+    except FileNotFoundError:
+        known = ""
+    if not known:
+        known = new_id().replace("-", "")[:12]
+        write_atomic(file, f"{known}\n".encode())
+    return known

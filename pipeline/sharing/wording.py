@@ -1,0 +1,139 @@
+"""Bodies of memories as rows of sentences, and one body out of several rows. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from difflib import SequenceMatcher
+
+from pipeline.domain.memory import Memory
+from pipeline.domain.sentences import ALSO, Part, begins_item, ends_with, sentences
+from pipeline.verify.provenance import bound, pruned
+
+_LABELS: dict[Part, str] = {"statement": ALSO, "why": "**Why:**", "how to apply": "**How to apply:**"}
+_ALSO = re.compile(r"\*\*also:\*\*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A sentence with what stood before it: the blank between it and the one before, and its label.
+
+    `source` and `place` say in which text it stood, and as which sentence.
+    """
+
+    folded: str
+    text: str
+    part: Part
+    gap: str
+    label: str
+    source: int
+    place: int
+
+
+Row = tuple[Piece, ...]
+
+
+def row_of(body: str, source: int) -> Row:
+    """Return the sentences of `body`, which is text number `source`."""
+    found: list[Piece] = []
+    end = 0
+    for place, sentence in enumerate(sentences(body)):
+        label = body[sentence.start : sentence.end - len(sentence.text)]
+        gap = body[end : sentence.start]
+        found.append(Piece(sentence.folded, sentence.text, sentence.part, gap, label, source, place))
+        end = sentence.end
+    return tuple(found)
+
+
+def woven(rows: Sequence[Row], stays: Collection[str]) -> Row:
+    """Return one row of all sentences of `rows` that are in `stays`: those of the first, in its order, and
+    each of the others behind the one that it followed, or before the one that followed it.
+    """
+    found = [piece for piece in rows[0] if piece.folded in stays]
+    for row in rows[1:]:
+        known = {piece.folded for piece in found}
+        for number, piece in enumerate(row):
+            if piece.folded in stays and piece.folded not in known:
+                found.insert(_place(found, row, number), piece)
+                known.add(piece.folded)
+    return tuple(found)
+
+
+def _place(found: Sequence[Piece], row: Row, number: int) -> int:
+    places = {piece.folded: place for place, piece in enumerate(found)}
+    for before in reversed(row[:number]):
+        if before.folded in places:
+            return places[before.folded] + 1
+    return next((places[after.folded] for after in row[number + 1 :] if after.folded in places), len(found))
+
+
+def body_of(row: Row) -> str:
+    """Return the body that says `row`: sentences that stood together keep what stood between them."""
+    wanted = [piece.folded for piece in row]
+    body = ""
+    for apart in (False, True):
+        body = _joined(row, apart=apart)
+        if [sentence.folded for sentence in sentences(body)] == wanted:
+            break
+    return body
+
+
+def _joined(row: Row, *, apart: bool) -> str:
+    text = ""
+    before: Piece | None = None
+    for piece in row:
+        together = before is not None and before.source == piece.source and before.place + 1 == piece.place
+        if before is None:
+            label = "" if piece.part == "statement" else f"{_LABELS[piece.part]} "
+            text = label + piece.text
+        elif together and not apart:
+            text += piece.gap + piece.label + piece.text
+        else:
+            label = _label(before, piece)
+            gap = "\n\n" if apart or label else _gap(before, piece)
+            text += gap + label + piece.text
+        before = piece
+    return f"{text}\n" if text else ""
+
+
+def _label(before: Piece, piece: Piece) -> str:
+    """Return the label that `piece` needs behind `before`, with its blank; "" for none."""
+    further = bool(_ALSO.search(piece.label))
+    if piece.part == before.part and not further:
+        return ""
+    return f"{_LABELS[piece.part]} "
+
+
+def _gap(before: Piece, piece: Piece) -> str:
+    alone = ("\n" in text or begins_item(text) for text in (before.text, piece.text))
+    return "\n" if any(alone) else " " if ends_with(before.text) else "\n\n"
+
+
+def without(memory: Memory, gone: Collection[str], *, now: datetime) -> Memory | None:
+    """Return `memory` without the sentences in `gone`, None where that would leave it as it is or empty."""
+    row = row_of(memory.body, 0)
+    kept = tuple(piece for piece in row if piece.folded not in gone)
+    if not kept or len(kept) == len(row):
+        return None
+    return pruned(replace(memory, body=body_of(kept), sources=bound(memory), updated=now))
+
+
+def changes(base: Row, row: Row) -> dict[str, tuple[str, ...]]:
+    """Return, for each sentence of `base` that left it, the words that took its place in `row`, if any."""
+    gone: dict[str, tuple[str, ...]] = {}
+    ours, theirs = [piece.folded for piece in base], [piece.folded for piece in row]
+    stays = set(theirs)
+    known = set(ours)
+    matcher = SequenceMatcher(None, ours, theirs, autojunk=False)
+    for tag, start, end, new_start, new_end in matcher.get_opcodes():
+        if tag in ("replace", "delete"):
+            fresh = tuple(p.text for p in row[new_start:new_end] if p.folded not in known)
+            gone |= {p.folded: fresh for p in base[start:end] if p.folded not in stays}
+    return gone
+
+
+def words_of(row: Iterable[Piece], folded: str) -> str:
+    """Return the words of the sentence `folded` as they stand in `row`, "" where it is not in it."""
+    return next((piece.text for piece in row if piece.folded == folded), "")
