@@ -39,6 +39,7 @@ Change nothing here by hand: `memories/` is made anew from the records. Who can 
 all that was ever in it; who can write it can change the memories of all who sync with it.
 """
 _TRIES = 6
+_MOST_ODD = 20
 
 
 @dataclass(slots=True)
@@ -82,6 +83,16 @@ def sync(
         return run.done
 
 
+def repository_of(place: Place, state: State) -> Repository:
+    """Return where the revisions of `state` travel: a git remote, or the database of a team."""
+    if not state.team:
+        return Repository(place.repository, state.remote)
+    # Deferred: only a team needs a database.
+    from pipeline.sharing.team_repository import TeamRepository
+
+    return TeamRepository(place.repository, state.remote, state.team, state.machine)
+
+
 class _Run:
     def __init__(
         self, place: Place, state: State, store: Store, clock: Clock, ledger: Ledger | None, *, force: bool
@@ -93,7 +104,7 @@ class _Run:
         self._clock = clock
         self._ledger = ledger
         self._force = force
-        self._repository = Repository(place.repository, state.remote)
+        self._repository = repository_of(place, state)
         self._repository.make()
         self._files: dict[str, str] = {}
         self._records: dict[str, list[Revision]] = {}
@@ -127,6 +138,7 @@ class _Run:
 
     def _fetch(self) -> str:
         incoming, seen = self._repository.fetch(), self._state.seen
+        self._state.odd = sorted({*self._state.odd, *self._repository.odd})[:_MOST_ODD]
         if incoming and not seen and not self._is_of_memories(incoming):
             raise RefusedError(
                 "the remote holds something else than memories",
@@ -158,6 +170,10 @@ class _Run:
             faults.reach("sync.pushed")
         state.seen, state.done = tip, self._clock.now().timestamp()
         self._repository.tidy()
+        try:
+            self._repository.note(waiting=len(state.held))
+        except SyncError as error:
+            self._fails(error)
         return True
 
     # -- records ------------------------------------------------------------------------------------
@@ -243,7 +259,7 @@ class _Run:
         records, odd = records_in(files)
         for item in records:
             self._state.see(item.clock)
-        self._state.odd = sorted({*self._state.odd, *odd})[:20]
+        self._state.odd = sorted({*self._state.odd, *odd})[:_MOST_ODD]
         return records
 
     # -- what they say together ---------------------------------------------------------------------

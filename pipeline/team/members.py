@@ -95,6 +95,16 @@ def members(connection: psycopg.Connection[Any], team: str) -> tuple[Member, ...
     return tuple(Member(*row) for row in rows)
 
 
+def person_of(connection: psycopg.Connection[Any], team: str) -> str:
+    """Return as whom `team` shows whoever asks. Raises TeamError where they are not in it."""
+    row = connection.execute(
+        "SELECT person FROM member WHERE team = %s AND login = session_user", [team]
+    ).fetchone()
+    if row is None:
+        raise TeamError("you are not in this team", fix="Ask who founded it to invite you.")
+    return str(row[0])
+
+
 def machines(connection: psycopg.Connection[Any], team: str) -> tuple[Machine, ...]:
     """Return the machines that read or wrote for `team`."""
     rows = connection.execute(

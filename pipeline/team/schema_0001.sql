@@ -19,7 +19,8 @@ CREATE TABLE member (
     state text NOT NULL DEFAULT 'invited' CHECK (state IN ('invited', 'active', 'left')),
     invited_by name NOT NULL,
     since timestamptz NOT NULL DEFAULT clock_timestamp(),
-    PRIMARY KEY (team, login)
+    PRIMARY KEY (team, login),
+    UNIQUE (team, person)
 );
 CREATE INDEX member_by_login ON member (login);
 

@@ -56,5 +56,7 @@ def work(server):
 
 def revision(text, *parents, memory="m-1"):
     """A revision that says `text` after `parents`."""
-    digest = hashlib.sha256(json.dumps([memory, text, [one.digest for one in parents]]).encode()).hexdigest()[:40]
+    digest = hashlib.sha256(json.dumps([memory, text, [one.digest for one in parents]]).encode()).hexdigest()[
+        :40
+    ]
     return revisions.Outgoing(digest, memory, tuple(one.digest for one in parents), text)

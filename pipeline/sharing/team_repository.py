@@ -1,0 +1,144 @@
+"""The repository of a team's folder: ours as any other, but others' revisions come from the team's database.
+
+What was read of the database is a commit of its own, so a sync with a team is the same work as one with a git
+remote. The number up to which it was read is written after that commit: who dies between reads it again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pipeline.core.atomic import write_atomic
+from pipeline.core.errors import DocumentError, InputError, TeamError, UnreachableTeamError
+from pipeline.sharing.repository import BRANCH, INCOMING, OfflineError, RefusedError, Repository
+from pipeline.sharing.revisions import FORGOTTEN, REVISIONS, Note, Record, Revision, read_record
+from pipeline.store.files import document
+from pipeline.team import members, revisions, schema
+from pipeline.team.connecting import Address, parse, within
+
+if TYPE_CHECKING:
+    import psycopg
+
+AUTHOR = "author"
+"""In the front matter of a team's memory: who of the team says it."""
+_NOTES = "forgotten"
+"""As what the database knows a record of words that were forgotten; it is no memory's id."""
+
+
+@dataclass(frozen=True, slots=True)
+class TeamRepository(Repository):
+    """`remote` is the database's address, `team` its id there, `machine` what this machine is called.
+
+    A record that is none, or speaks in somebody else's name, is not taken; `odd` says so.
+    """
+
+    team: str
+    machine: str
+
+    def fetch(self) -> str:
+        """Return the commit of all that the database has, "" where that is nothing.
+
+        Raises OfflineError where it can't be reached, RefusedError where it is not what it was.
+        """
+        with self._told():
+            people, latest = self._ask(self._who)
+            if latest < self._number():
+                raise RefusedError(
+                    "the team's database has less than it had: it is another one, or came from a backup",
+                    file=self.remote,
+                    fix="Ask who keeps it. `reverie team join` begins anew, and sends what is known here.",
+                )
+            for batch in self._batches():
+                self._keep(batch, people)
+        return self.tip(INCOMING)
+
+    def push(self) -> bool:
+        """Send what the database lacks; True, since nobody's revision is in the way of another's."""
+        known = self.files(self.tip(INCOMING), REVISIONS, FORGOTTEN)
+        ours = self.files(self.tip(), REVISIONS, FORGOTTEN)
+        fresh = [path for path in ours if path not in known]
+        with self._told():
+            for start in range(0, len(fresh), revisions.BATCH):
+                paths = fresh[start : start + revisions.BATCH]
+                data = self.read(ours[path] for path in paths)
+                items = [_outgoing(read_record(path, data[ours[path]])) for path in paths]
+                self._ask(revisions.push, self.team, self.machine, items)
+        self.move(self.tip(BRANCH), ref=INCOMING)
+        return True
+
+    def note(self, *, waiting: int) -> None:
+        """Tell the team how far this machine has read, its own revisions among it, and what waits here."""
+        self.fetch()
+        with self._told():
+            self._ask(revisions.note_pull, self.team, self.machine, read_to=self._number(), waiting=waiting)
+
+    def _who(self, connection: psycopg.Connection[Any]) -> tuple[dict[str, str], int]:
+        schema.check(connection)
+        people = {item.login: item.person for item in members.members(connection, self.team)}
+        return people, next((item.latest for item in members.teams(connection) if item.id == self.team), 0)
+
+    def _batches(self) -> Iterator[Sequence[revisions.Incoming]]:
+        while batch := self._ask(revisions.after, self.team, self._number()):
+            yield batch
+            write_atomic(self.path / "read", f"{batch[-1].number}\n".encode())
+
+    def _number(self) -> int:
+        try:
+            return int((self.path / "read").read_text("ascii"))
+        except FileNotFoundError:
+            return 0
+
+    def _keep(self, batch: Sequence[revisions.Incoming], people: dict[str, str]) -> None:
+        files: dict[str, bytes | str | None] = {}
+        for item in batch:
+            folder = f"{REVISIONS}/{item.memory}" if item.memory != _NOTES else FORGOTTEN
+            place = f"{folder}/{item.digest}.json"
+            try:
+                record = read_record(place, item.body.encode())
+                _require_own_name(record, people.get(item.author, item.author))
+            except (InputError, DocumentError) as error:
+                self.odd.append(f"{item.author}: {error}")
+                continue
+            files[place] = item.body.encode()
+        before = self.tip(INCOMING)
+        missing = {path: data for path, data in files.items() if path not in self.files(before, path)}
+        if missing:
+            now = int(batch[-1].kept_at.timestamp())
+            told = f"{len(missing)} from the team"
+            self.commit([before] if before else [], missing, told, now=now, ref=INCOMING)
+
+    def _ask(self, work: Any, *values: Any, **named: Any) -> Any:
+        return within(self._address, lambda connection: work(connection, *values, **named))
+
+    @property
+    def _address(self) -> Address:
+        return parse(self.remote)
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        """Raise what the team's database answers as any remote's trouble."""
+        try:
+            yield
+        except UnreachableTeamError as error:
+            raise OfflineError(str(error), file=self.remote, fix=error.fix) from error
+        except TeamError as error:
+            raise RefusedError(str(error), file=self.remote, fix=error.fix) from error
+
+
+def _outgoing(record: Record) -> revisions.Outgoing:
+    parents = record.parents if isinstance(record, Revision) else ()
+    memory = record.memory if isinstance(record, Revision) else _NOTES
+    return revisions.Outgoing(record.name, memory, parents, record.data.decode())
+
+
+def _require_own_name(record: Record, person: str) -> None:
+    """Raise InputError where a text says that somebody else than `person`, who sent it, is its author."""
+    if isinstance(record, Note) or record.file is None:
+        return
+    author = document.parse(record.file.encode(), record.path).extra.get(AUTHOR, "")
+    if author != person:
+        told = f"it says that {author or 'nobody'} is its author, and {person} sent it"
+        raise InputError(told, file=record.path)
