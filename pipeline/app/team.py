@@ -23,15 +23,13 @@ from pipeline.hooklib.ownership import TEAM
 from pipeline.revision import Door
 from pipeline.revision.compose import Removal, lost_between
 from pipeline.sharing.run import Synced, sync
+from pipeline.sharing.signing import AUTHOR, SINCE
 from pipeline.sharing.state import Place, State, machine_id
-from pipeline.sharing.team_repository import AUTHOR
-from pipeline.store import Put, Store
+from pipeline.store import Move, Put
 from pipeline.team import members, schema
 from pipeline.team.connecting import parse, within
 from pipeline.verify.flaw import Flaw
 
-SINCE = "decided"
-"""In the front matter of a team's memory: the day since which it holds."""
 SHARED, UNSHARED = "shared", "no longer shared"
 
 
@@ -138,7 +136,7 @@ def share(app: App, name: str) -> tuple[str, Synced]:
     door = Door(folder, now=app.clock.now(), approved=True)
     there = next((item for item in folder.scan().documents if item.own_id == memory.id), None)
     if there is None:
-        planned = door.create(memory)
+        planned: Put | Move | Flaw = door.create(memory)
     else:
         gone = lost_between(there.memory.body, memory.body, ())
         removals = [Removal(text, reason="shared anew") for text in gone]
@@ -180,7 +178,6 @@ def now(app: App, *, force: bool = False) -> Synced:
     shared = _shared(app)
     store = shared.open_store(create=True)
     place = Place.of(app.home, shared.store_path)
-    _sign(app, store, place)
     with app.ledger() as ledger:
         done = sync(place, store, clock=app.clock, ledger=ledger, force=force)
     if done.change:
@@ -237,27 +234,6 @@ def _copy(memory: Memory, person: str, moment: datetime) -> Memory:
     extra = {**memory.extra, AUTHOR: person, SINCE: zone.day(memory.updated or memory.created or moment)}
     known = derived_id("shared with a team", memory.id or memory.path)
     return replace(memory, id=known, path="", relations=(), sources=(), pinned=False, extra=extra)
-
-
-def _sign(app: App, store: Store, place: Place) -> None:
-    """Put this person's name on what was changed here by hand: it goes out as theirs."""
-    state = place.read()
-    if state is None:
-        return
-    was = {item.path: item.digest for item in state.here.values()} | {
-        item.path: item.digest for item in state.begun.values()
-    }
-    moment = app.clock.now()
-    door = Door(store, now=moment, approved=True)
-    for document in store.scan().documents:
-        memory = document.memory
-        if was.get(document.path) == document.digest or memory.extra.get(AUTHOR, "") == state.person:
-            continue
-        day = memory.extra.get(SINCE) if document.path not in was else None
-        extra = {**memory.extra, AUTHOR: state.person, SINCE: day or zone.day(moment)}
-        door.revise(document, replace(memory, extra=extra))
-    if door.operations:
-        door.write(_change_id(), f"signed by {state.person}")
 
 
 def _change_id() -> str:

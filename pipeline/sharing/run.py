@@ -21,6 +21,7 @@ from pipeline.sharing.merging import state_of
 from pipeline.sharing.outgoing import IsSecret, Look, key_of, told_in
 from pipeline.sharing.repository import OfflineError, RefusedError, Repository, SyncError
 from pipeline.sharing.revisions import FORGOTTEN, REVISIONS, Note, Record, Revision, records_in
+from pipeline.sharing.signing import sign
 from pipeline.sharing.state import Known, Place, State
 from pipeline.store.history import forgotten
 from pipeline.store.ownership import access
@@ -73,6 +74,8 @@ def sync(
         state = place.read()
         if state is None:
             raise SyncError("this folder is kept in step with nothing", fix="`reverie sync init REMOTE`.")
+        if state.team:
+            sign(store, state, now=clock.now())
         run = _Run(place, state, store, clock, ledger, force=force)
         try:
             run.exchange()

@@ -9,21 +9,17 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import DocumentError, InputError, TeamError, UnreachableTeamError
 from pipeline.sharing.repository import BRANCH, INCOMING, OfflineError, RefusedError, Repository
 from pipeline.sharing.revisions import FORGOTTEN, REVISIONS, Note, Record, Revision, read_record
+from pipeline.sharing.signing import AUTHOR
 from pipeline.store.files import document
 from pipeline.team import members, revisions, schema
 from pipeline.team.connecting import Address, parse, within
 
-if TYPE_CHECKING:
-    import psycopg
-
-AUTHOR = "author"
-"""In the front matter of a team's memory: who of the team says it."""
 _NOTES = "forgotten"
 """As what the database knows a record of words that were forgotten; it is no memory's id."""
 
@@ -75,7 +71,7 @@ class TeamRepository(Repository):
         with self._told():
             self._ask(revisions.note_pull, self.team, self.machine, read_to=self._number(), waiting=waiting)
 
-    def _who(self, connection: psycopg.Connection[Any]) -> tuple[dict[str, str], int]:
+    def _who(self, connection: Any) -> tuple[dict[str, str], int]:
         schema.check(connection)
         people = {item.login: item.person for item in members.members(connection, self.team)}
         return people, next((item.latest for item in members.teams(connection) if item.id == self.team), 0)

@@ -177,3 +177,18 @@ def test_who_may_set_a_database_up_founds_a_team_in_one_step(server, tmp_path, m
     founder = Person(tmp_path / "founder", monkeypatch, url)
     assert team.found_team(founder.app, "ours", url, "Founder").person == "Founder"
     assert team.found_team(founder.app, "ours", url, "Founder").first.error == ""
+
+
+def test_what_is_changed_by_hand_goes_out_in_the_name_of_who_changed_it(pair):
+    ann, bob = pair
+    name = ann.add("We deploy on Mondays.")
+    team.share(ann.app, name)
+    team.now(bob.app)
+    (file,) = (bob.store / "team").glob("we-deploy*.md")
+    file.write_text(file.read_text("utf-8").replace("on Mondays", "on Fridays"), "utf-8")
+    bob.app.clock.at = datetime(2026, 11, 23, 9, tzinfo=UTC)
+    team.now(bob.app)
+    assert team.now(ann.app).came == 1
+    assert ann.texts() == {name: ("We deploy on Fridays.", "Bob")}
+    (document,) = team._shared(ann.app).open_store().scan().documents
+    assert str(document.memory.extra["decided"]) == "2026-11-23"
