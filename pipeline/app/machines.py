@@ -13,7 +13,7 @@ from pipeline.core.errors import InputError
 from pipeline.sharing import repository
 from pipeline.sharing.overview import overview
 from pipeline.sharing.run import Synced, sync
-from pipeline.sharing.state import Place, State, machine_id
+from pipeline.sharing.state import Share, State, machine_id
 from pipeline.store.files.layout import private_folder
 
 
@@ -39,18 +39,18 @@ def init(app: App, named: str, *, force: bool = False) -> Begun:
     made = _prepared(app, remote)
     store = app.open_store(create=True)
     private_folder(store.root)
-    place = Place.of(app.home, store.path)
-    with place.locked():
-        before = place.read()
+    share = Share.of(app.home, store.path)
+    with share.locked():
+        before = share.read()
         state = before or State(remote=remote, machine=machine_id(app.home), store=str(store.path))
         former = state.remote if state.remote != remote else ""
         if former or force:
             state.remote, state.seen = remote, ""
-        place.write(state)
+        share.write(state)
     first = now(app, force=force)
     if first.error and (before is None or former):
-        with place.locked():
-            _put_back(place, before, former)
+        with share.locked():
+            _put_back(share, before, former)
         raise InputError(first.error, file=remote, fix=first.fix)
     return Begun(remote, made, former, first)
 
@@ -61,10 +61,10 @@ def now(app: App, *, force: bool = False) -> Synced:
     Raises InputError where they are kept in step with nothing, SyncError where our own repository fails.
     """
     app.require_settings()
-    place = _place(app)
+    share = _share(app)
     store = app.open_store(create=True)
     with app.ledger() as ledger:
-        done = sync(place, store, clock=app.clock, ledger=ledger, force=force)
+        done = sync(share, store, clock=app.clock, ledger=ledger, force=force)
     if done.change:
         app.follow(store)
     return done
@@ -72,28 +72,28 @@ def now(app: App, *, force: bool = False) -> Synced:
 
 def status(app: App) -> dict[str, Any]:
     """Return how it stands: the remote is asked for what waits there."""
-    return overview(_place(app), app.open_store(), now=app.clock.now())
+    return overview(_share(app), app.open_store(), now=app.clock.now())
 
 
 def leave(app: App) -> str:
     """Keep the memories of `app` in step no more; return the remote, where all stays that was sent."""
-    place = _place(app)
-    with place.locked():
-        state = place.read()
-        place.file.unlink(missing_ok=True)
-        shutil.rmtree(place.repository, ignore_errors=True)
+    share = _share(app)
+    with share.locked():
+        state = share.read()
+        share.forget()
+        shutil.rmtree(share.repository, ignore_errors=True)
     return state.remote if state is not None else ""
 
 
-def _place(app: App) -> Place:
-    place = Place.of(app.home, app.store_path)
-    if not place.file.is_file():
+def _share(app: App) -> Share:
+    share = Share.of(app.home, app.store_path)
+    if not share.file.is_file():
         raise InputError(
             "these memories are kept in step with nothing",
             file=str(app.store_path),
             fix="`reverie sync init REMOTE` begins; a format of another program needs its PATH as well.",
         )
-    return place
+    return share
 
 
 def _require_own(app: App) -> None:
@@ -107,27 +107,27 @@ def _require_own(app: App) -> None:
 
 def _prepared(app: App, remote: str) -> bool:
     """See that a folder named as `remote` can be one, and make an empty one; whether it was made."""
-    place = Path(remote)
-    if not place.is_absolute():
+    folder = Path(remote)
+    if not folder.is_absolute():
         return False
-    require_elsewhere(app, place)
-    if (place / ".git").exists():
+    require_elsewhere(app, folder)
+    if (folder / ".git").exists():
         raise InputError(
             "that is a folder to work in, into which nobody can push",
             file=remote,
             fix="Name an empty folder; a bare repository is made in it.",
         )
-    if repository.is_repository(place):
+    if repository.is_repository(folder):
         return False
-    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError("there is something else", file=remote, fix="Name an empty folder, or a new one.")
-    repository.make_remote(place)
+    repository.make_remote(folder)
     return True
 
 
-def _put_back(place: Place, before: State | None, former: str) -> None:
+def _put_back(share: Share, before: State | None, former: str) -> None:
     if before is None:
-        place.file.unlink(missing_ok=True)
+        share.forget()
     else:
         before.remote = former
-        place.write(before)
+        share.write(before)

@@ -53,10 +53,22 @@ def to_adopt(waiting: dict[str, int]) -> str:
     return f"{count(number, 'file')} with words that are not Claude's alone {wait}{some}"
 
 
+def sync_words(turn: Mapping[str, Any], now: datetime) -> str:
+    """Return how the memories stand to other machines, as `App.status` found it."""
+    last = ago(turn["done"], now) if turn["done"] else "never"
+    parts = [f"with {turn['remote']}, {last}"]
+    kept = turn["held"] + turn["refused"]
+    parts += [f"{count(kept, 'memory', 'memories')} not: `reverie sync status`"] if kept else []
+    parts += [turn["error"]] if turn["error"] else []
+    return "; ".join(parts)
+
+
 def _due(job: dict[str, Any], value: Mapping[str, Any]) -> float:
     """Return when a waiting job is due: one that asks a model, when one may be asked again."""
     down = value["provider"]["down"]
-    return max(float(job["run_after"]), down["ends_at"] if down and job["kind"] != "reindex" else 0.0)
+    return max(
+        float(job["run_after"]), down["ends_at"] if down and job["kind"] not in ("reindex", "sync") else 0.0
+    )
 
 
 def to_come(waiting: dict[str, int]) -> str:

@@ -92,6 +92,7 @@ def overview(
         "runs": _run_rows(_last_runs(ledger)),
         "conversations": _conversations(ledger),
         "spend": _spend(ledger, settings, now),
+        "sync": _sync(home, store),
         "inbox": inbox.count_here(ledger, home, store),
         "dream": _dream(ledger, settings, store),
         "last_event": _last_event(ledger, home),
@@ -100,6 +101,16 @@ def overview(
         "to_come": to_come(ledger, home, settings),
         "unread": unread.reasons(ledger, print_sessions=settings.extraction.include_print_sessions),
     }
+
+
+def _sync(home: Path, store: Path) -> dict[str, Any] | None:
+    """Return how `store` stands to other machines, None where it is kept in step with nothing."""
+    if not Home(home).sharing.is_dir():
+        return None
+    from pipeline.sharing.turn import turn_of
+
+    turn = turn_of(home, store)
+    return values_of(turn) if turn is not None else None
 
 
 def to_come(ledger: Ledger, home: Path, settings: Settings) -> dict[str, int]:
@@ -140,6 +151,7 @@ _JOBS = {
     "extract_conversation": "conversation",
     "reindex": "index update",
     "dream": "dream",
+    "sync": "sync",
 }
 _DOES = {
     "waiting": ("waits", "wait"),

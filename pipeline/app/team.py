@@ -24,7 +24,7 @@ from pipeline.revision import Door
 from pipeline.revision.compose import Removal, lost_between
 from pipeline.sharing.run import Synced, sync
 from pipeline.sharing.signing import AUTHOR, SINCE
-from pipeline.sharing.state import Place, State, machine_id
+from pipeline.sharing.state import Share, State, machine_id
 from pipeline.store import Move, Put
 from pipeline.team import members, schema
 from pipeline.team.connecting import parse, within
@@ -100,16 +100,16 @@ def join(app: App, name: str, url: str) -> Joined:
 
     team, person = within(parse(url), enter)
     shared = _shared(app, create=True)
-    place = Place.of(app.home, shared.store_path)
-    with place.locked():
-        known = place.read()
+    kept = Share.of(app.home, shared.store_path)
+    with kept.locked():
+        known = kept.read()
         if known is not None and known.team != team:
             raise InputError(
                 f"this project is in the team {known.team_name} already",
                 file=known.remote,
                 fix="`reverie team leave` first.",
             )
-        (place.repository / "read").unlink(missing_ok=True)
+        (kept.repository / "read").unlink(missing_ok=True)
         state = State(
             remote=url,
             machine=machine_id(app.home),
@@ -118,7 +118,7 @@ def join(app: App, name: str, url: str) -> Joined:
             team_name=name,
             person=person,
         )
-        place.write(known or state)
+        kept.write(known or state)
     return Joined(name, person, str(shared.store_path), now(app))
 
 
@@ -177,9 +177,9 @@ def now(app: App, *, force: bool = False) -> Synced:
     _state(app)
     shared = _shared(app)
     store = shared.open_store(create=True)
-    place = Place.of(app.home, shared.store_path)
+    kept = Share.of(app.home, shared.store_path)
     with app.ledger() as ledger:
-        done = sync(place, store, clock=app.clock, ledger=ledger, force=force)
+        done = sync(kept, store, clock=app.clock, ledger=ledger, force=force)
     if done.change:
         shared.follow(store)
     return done
@@ -219,10 +219,10 @@ def leave(app: App) -> tuple[str, str]:
     state = _state(app)
     within(parse(state.remote), lambda connection: members.leave(connection, state.team))
     shared = _shared(app)
-    place = Place.of(app.home, shared.store_path)
-    with place.locked():
-        place.file.unlink(missing_ok=True)
-        shutil.rmtree(place.repository, ignore_errors=True)
+    kept = Share.of(app.home, shared.store_path)
+    with kept.locked():
+        kept.forget()
+        shutil.rmtree(kept.repository, ignore_errors=True)
     return state.team_name, str(shared.store_path)
 
 
@@ -245,8 +245,8 @@ def _change_id() -> str:
 
 def _state(app: App) -> State:
     app.require_settings()
-    place = Place.of(app.home, _shared(app).store_path)
-    state = place.read() if place.file.is_file() else None
+    kept = Share.of(app.home, _shared(app).store_path)
+    state = kept.read() if kept.file.is_file() else None
     if state is None or not state.team:
         raise InputError(
             "this project is in no team",

@@ -110,6 +110,21 @@ def export(
     _tell_end(app, done, dry_run=dry_run)
 
 
+_IN_STEP = {
+    "new here": "new here",
+    "new there": "new there",
+    "here": "changed here",
+    "there": "changed there",
+    "both": "changed on both sides",
+    "same": "the same",
+    "gone here": "gone here",
+    "gone there": "gone there",
+    "left": "on one side only",
+    "refused": "refused",
+    "conflict": "in conflict",
+}
+
+
 def _sync_names(incomplete: str) -> list[str]:
     return [name for name in (*WORDS, *registry.NAMES) if name.startswith(incomplete)]
 
@@ -161,20 +176,7 @@ def sync(
             f"no file or folder of the format {name} is named", fix=f"`reverie sync {name} PATH`."
         )
     done = sync_with(app, name, Path(path), dry_run=dry_run, force=force)
-    words = {
-        "new here": "new here",
-        "new there": "new there",
-        "here": "changed here",
-        "there": "changed there",
-        "both": "changed on both sides",
-        "same": "the same",
-        "gone here": "gone here",
-        "gone there": "gone there",
-        "left": "on one side only",
-        "refused": "refused",
-        "conflict": "in conflict",
-    }
-    output.data(done, lambda: _tell(done, words, dry_run=dry_run), as_json=as_json)
+    output.data(done, lambda: _tell(done, _IN_STEP, dry_run=dry_run), as_json=as_json)
     _tell_end(app, done, dry_run=dry_run)
     if done.number("conflict"):
         raise typer.Exit(1)

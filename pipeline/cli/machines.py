@@ -17,11 +17,11 @@ from pipeline.text.humanize import ago, count
 _DRY = "a sync between machines is not tried first"
 
 
-def between_machines(app: App, word: str, place: str, *, dry_run: bool, force: bool, as_json: bool) -> None:
-    """Do what `word` says, "" being to sync now; `place` is the remote that `init` needs."""
+def between_machines(app: App, word: str, named: str, *, dry_run: bool, force: bool, as_json: bool) -> None:
+    """Do what `word` says, "" being to sync now; `named` is the remote that `init` needs."""
     if dry_run:
         raise UsageError(_DRY, fix="`reverie sync status` says what waits; `reverie undo` takes it back.")
-    if bool(place) != (word == "init"):
+    if bool(named) != (word == "init"):
         fix = "`reverie sync init REMOTE`, with an address or an empty folder."
         raise UsageError(
             "no remote is named" if word == "init" else f"`sync {word}` takes no PATH",
@@ -37,7 +37,7 @@ def between_machines(app: App, word: str, place: str, *, dry_run: bool, force: b
         )
         output.talk("The memories here stay, and so does all that was sent there.")
     elif word == "init":
-        begun = machines.init(app, place, force=force)
+        begun = machines.init(app, named, force=force)
         output.data(begun, lambda: _tell_begun(begun), as_json=as_json)
         _tell_end(app, begun.first)
     else:

@@ -341,6 +341,16 @@ class WorkerSettings(_Section):
     )
 
 
+class SyncSettings(_Section):
+    """One person's memories on several machines, which `reverie sync init` begins."""
+
+    minutes: Annotated[float, Field(ge=0)] = Field(
+        5.0,
+        description="Least minutes between two syncs of the background worker, after a change and before a"
+        " session. 0: only `reverie sync` syncs.",
+    )
+
+
 class Settings(_Section):
     """All settings."""
 
@@ -356,6 +366,7 @@ class Settings(_Section):
     recall: RecallSettings = Field(default_factory=RecallSettings.model_construct)
     embeddings: EmbeddingSettings = Field(default_factory=EmbeddingSettings.model_construct)
     graphs: GraphSettings = Field(default_factory=GraphSettings.model_construct)
+    sync: SyncSettings = Field(default_factory=SyncSettings.model_construct)
     agent_memory: AgentMemorySettings = Field(default_factory=AgentMemorySettings.model_construct)
 
 

@@ -31,3 +31,12 @@ def use(*, proxy: str, no_proxy: str, ca_file: str) -> None:
     for key, names in VARIABLES:
         if given[key]:
             os.environ.update(dict.fromkeys(names, given[key]))
+
+
+def passed_on() -> dict[str, str]:
+    """Return the proxy and the certificates of this process as variables, for a program that goes by them."""
+    names = [name for _, several in VARIABLES for name in several]
+    found = {name: value for name in names if (value := os.environ.get(name))}
+    if "SSL_CERT_FILE" in found:
+        found["GIT_SSL_CAINFO"] = found["SSL_CERT_FILE"]
+    return found

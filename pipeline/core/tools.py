@@ -15,6 +15,7 @@ from pipeline.core.errors import InputError
 from pipeline.hooklib import places
 
 _TOOL_SECONDS = 30.0
+_OWN = ("HOME", "PATH", "USER", "LOGNAME", "SSH_AUTH_SOCK", "TMPDIR", "SYSTEMROOT")
 _SYSTEM_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
 
 
@@ -45,6 +46,11 @@ def run_tool(command: Sequence[str], *, given: str = "") -> tuple[int, str, str]
     # Escaped, so that what is read and given back (a crontab) keeps every byte.
     out, err = (text.decode("utf-8", "surrogateescape") for text in (done.stdout, done.stderr))
     return done.returncode, out, err
+
+
+def own_variables() -> dict[str, str]:
+    """Return the variables that a program of the system needs to work for this person, and no others."""
+    return {name: value for name in _OWN if (value := os.environ.get(name))}
 
 
 def run_bytes(

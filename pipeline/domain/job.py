@@ -6,7 +6,7 @@ from typing import Literal
 
 from pipeline.record import record
 
-JobKind = Literal["extract_turn", "extract_conversation", "reindex", "dream"]
+JobKind = Literal["extract_turn", "extract_conversation", "reindex", "dream", "sync"]
 JobState = Literal["waiting", "leased", "done", "parked"]
 
 

@@ -144,8 +144,8 @@ class Door:
         what leaves it is kept in the archive. `written` says that Reverie wrote it there. What only reads
         like a permission or an instruction comes in when the person takes what is `doubtful`.
         """
-        said = set() if before is None else {item.folded for item in sentences(before.memory.body)}
-        fresh = [item.text for item in sentences(memory.body) if item.folded not in said]
+        known_words = set() if before is None else {item.folded for item in sentences(before.memory.body)}
+        fresh = [item.text for item in sentences(memory.body) if item.folded not in known_words]
         known = _lines(before.memory) if before is not None else set()
         flaw = self._kept_from_team(memory) or _flaw(
             "\n".join(fresh), *(_lines(memory) - known), approved=doubtful

@@ -172,18 +172,18 @@ class Bringing:
         }
 
 
-def renamed(said: Said, placed: str) -> bytes | None:
-    """Return the file of `said` as it lies at `placed`, which may not be where it wants to be."""
-    if said.file is None or said.path == placed:
-        return said.file
+def renamed(meaning: Said, placed: str) -> bytes | None:
+    """Return the file of `meaning` as it lies at `placed`, which may not be where it wants to be."""
+    if meaning.file is None or meaning.path == placed:
+        return meaning.file
     try:
-        memory: Memory = document.parse(said.file, said.path)
+        memory: Memory = document.parse(meaning.file, meaning.path)
         stem = placed.rpartition("/")[2].removesuffix(".md")
-        own = said.path.rpartition("/")[2].removesuffix(".md")
+        own = meaning.path.rpartition("/")[2].removesuffix(".md")
         name = stem if memory.name == own else f"{memory.name}-{stem.removeprefix(own).strip('-')}"
-        return document.compose(replace(memory, name=name, path=placed), said.file)
+        return document.compose(replace(memory, name=name, path=placed), meaning.file)
     except StoreError:
-        return said.file
+        return meaning.file
 
 
 def placed(known: Mapping[str, Known]) -> dict[str, str]:

@@ -77,6 +77,11 @@ class _Said:
     fields: Fields
 
 
+_NOTHING = _Said(None, (), frozenset(), {})
+_DEEPEST = 30
+"""How often the same machines may have met crosswise before what they come from is not looked for."""
+
+
 def state_of(revisions: Iterable[Revision]) -> State:
     """Return what the memory of `revisions`, at least one, says now."""
     return _Line(revisions).state()
@@ -104,6 +109,7 @@ class _Line:
         self._said: list[_Said] = []
         self._added: dict[Element, int] = {}
         self._worded = 0
+        self._depth = 0
         self._met: dict[tuple[int, ...], _Said] = {}
 
     def _latest(self, numbers: Iterable[int]) -> tuple[int, ...]:
@@ -140,27 +146,27 @@ class _Line:
     def _read(self) -> None:
         for number, revision in enumerate(self.revisions):
             base = self._meeting(self.parents[number])
-            said = _said_by(revision, number)
-            fresh = said.elements - base.elements
+            meaning = _said_by(revision, number)
+            fresh = meaning.elements - base.elements
             for element in fresh:
                 self._added[element] = self._added.get(element, 0) | 1 << number
-            if any(kind == "sentence" for kind, _ in fresh | (base.elements - said.elements)):
+            if any(kind == "sentence" for kind, _ in fresh | (base.elements - meaning.elements)):
                 self._worded |= 1 << number
-            for name, value in list(said.fields.items()):
+            for name, value in list(meaning.fields.items()):
                 was = base.fields.get(name)
                 if was is not None and was[1] == value[1]:
-                    said.fields[name] = was
-            for name in base.fields.keys() - said.fields.keys():
-                if said.memory is not None and name.startswith(_EXTRA):
-                    said.fields[name] = (number, None)
-            if said.memory is None:
-                said.fields = dict(base.fields)
-            self._said.append(said)
+                    meaning.fields[name] = was
+            for name in base.fields.keys() - meaning.fields.keys():
+                if meaning.memory is not None and name.startswith(_EXTRA):
+                    meaning.fields[name] = (number, None)
+            if meaning.memory is None:
+                meaning.fields = dict(base.fields)
+            self._said.append(meaning)
 
     def _meeting(self, heads: tuple[int, ...]) -> _Said:
         """Return what stands where `heads` meet."""
         if not heads:
-            return _Said(None, (), frozenset(), {})
+            return _NOTHING
         if len(heads) == 1:
             return self._said[heads[0]]
         if heads not in self._met:
@@ -195,9 +201,22 @@ class _Line:
             # Each left out what the other left: together they meant less than nothing.
             stays |= {element for element in parts[0].elements if element[0] == "sentence"}
             words = {text for kind, text in stays if kind == "sentence"}
-        row = woven([part.row for part in parts], words)
+        first, *others = (part.row for part in parts)
+        row = woven([first, self._base(texts).row, *others], words)
         memory = _memory_of(parts, stays, fields, row)
         return _Said(memory, row, stays, fields)
+
+    def _base(self, heads: Sequence[int]) -> _Said:
+        """Return what stood where all of `heads` come from."""
+        common = -1
+        for head in heads:
+            common &= self.seen[head]
+        if self._depth >= _DEEPEST:
+            return _NOTHING
+        self._depth += 1
+        found = self._meeting(self._latest(at for at in range(max(heads) + 1) if common >> at & 1))
+        self._depth -= 1
+        return found
 
     def _stays(self, element: Element, texts: Sequence[int], forgets: Sequence[int]) -> bool:
         """Whether somebody has `element` by a saying that none of those without it had seen."""
@@ -215,9 +234,9 @@ class _Line:
 
     def _several(self, heads: tuple[int, ...], found: State) -> State:
         self._read()
-        said = self._meeting(heads)
+        meaning = self._meeting(heads)
         forgotten = any(self.revisions[head].forgotten for head in heads)
-        if said.memory is None:
+        if meaning.memory is None:
             last = self._leaving(heads)
             return replace(
                 found,
@@ -232,8 +251,8 @@ class _Line:
         top = self.revisions[texts[-1]]
         return replace(
             found,
-            path=said.memory.path,
-            file=_file_of(said.memory, top),
+            path=meaning.memory.path,
+            file=_file_of(meaning.memory, top),
             written=all(self.revisions[head].written for head in texts),
             questions=(*self._asked(texts), *([Question("", (), ())] if vain else [])),
             reason="",
@@ -250,8 +269,7 @@ class _Line:
         found: dict[str, Question] = {}
         for number, later in enumerate(reversed(texts)):
             for earlier in list(reversed(texts))[number + 1 :]:
-                common = self.seen[later] & self.seen[earlier]
-                base = self._meeting(self._latest(at for at in range(len(self.names)) if common >> at & 1))
+                base = self._base([later, earlier])
                 mine, theirs = (changes(base.row, self._said[head].row) for head in (later, earlier))
                 for folded in mine:
                     if folded in theirs and mine[folded] != theirs[folded]:
@@ -331,10 +349,10 @@ def _memory_of(parts: Sequence[_Said], stays: frozenset[Element], fields: Fields
 
 def _tells_what_left(memory: Memory, parts: Sequence[_Said]) -> bool:
     """Whether the description is the beginning of a sentence that is no longer in the text."""
-    told = memory.description.rstrip("…. ")
-    if not told or told in " ".join(memory.body.split()):
+    described = memory.description.rstrip("…. ")
+    if not described or described in " ".join(memory.body.split()):
         return False
-    return any(told in " ".join(piece.text.split()) for part in parts for piece in part.row)
+    return any(described in " ".join(piece.text.split()) for part in parts for piece in part.row)
 
 
 def _origins(parts: Sequence[_Said], row: Row) -> set[str]:

@@ -162,7 +162,12 @@ class Look:
         missing = {ident: was for ident, was in state.here.items() if ident not in here}
         left = {memory_id(item.id, item.path): item for item in self._store.retired()}
         left |= {memory_id("", item.path): item for item in self._store.retired()}
-        vanished = [ident for ident, was in missing.items() if was.digest and ident not in left]
+        undone = _taken_away(self._store) if missing else set()
+        vanished = [
+            ident
+            for ident, was in missing.items()
+            if was.digest and ident not in left and was.path not in undone
+        ]
         many = len(vanished) > max(_FEW, sum(bool(was.digest) for was in state.here.values()) // 2)
         for ident, was in missing.items():
             begun = state.begun.get(ident)
@@ -187,19 +192,19 @@ class Look:
 
     def _notes(self) -> None:
         known = set(self._state.notes)
-        for told in forgotten.told(self._store.root):
-            name = key_of(told)
-            if name in known or any(map(self._is_secret, (told.name, told.reason))):
+        for note in forgotten.for_others(self._store.root):
+            name = key_of(note)
+            if name in known or any(map(self._is_secret, (note.name, note.reason))):
                 continue
             known.add(name)
             self.found.notes.append(name)
             self.found.records.append(
                 Note(
-                    memory_name=told.name,
-                    reason=told.reason,
-                    sentences=told.sentences,
-                    day=told.day,
-                    lifted=told.lifted,
+                    memory_name=note.name,
+                    reason=note.reason,
+                    sentences=note.sentences,
+                    day=note.day,
+                    lifted=note.lifted,
                     machine=self._state.machine,
                     clock=self._tick(),
                 )
@@ -213,14 +218,23 @@ def documents_of(store: Store) -> dict[str, Document]:
     return {memory_id("" if item.twin else item.own_id, item.path): item for item in store.scan().documents}
 
 
-def key_of(told: Told) -> str:
+def key_of(line: Told) -> str:
     """Return a digest of a line about what was forgotten."""
-    return digest(orjson.dumps(told))[:16]
+    return digest(orjson.dumps(line))[:16]
 
 
 def told_in(note: Note) -> Told:
     """Return the line that `note` tells of."""
     return Told(note.memory_name, note.reason, note.day, note.sentences, note.lifted)
+
+
+def _taken_away(store: Store) -> set[str]:
+    """Return the paths whose files were taken away by a change set, such as an undo, and by no accident."""
+    last: dict[str, str | None] = {}
+    for item in store.history():
+        for file in item.files:
+            last.setdefault(file.path, file.after)
+    return {path for path, after in last.items() if after is None}
 
 
 def _behind(known: dict[str, Revision], heads: Iterable[str]) -> set[str]:

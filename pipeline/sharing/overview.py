@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pipeline.core.errors import InputError
 from pipeline.sharing.outgoing import Look
 from pipeline.sharing.repository import Repository, SyncError
-from pipeline.sharing.state import Place
+from pipeline.sharing.state import Share
 
 if TYPE_CHECKING:
     from pipeline.store import Store
@@ -17,19 +17,19 @@ _FAR_MS = 3_600_000
 """A record that is so much later than now tells of a clock that is wrong."""
 
 
-def overview(place: Place, store: Store, *, now: datetime, ask: bool = True) -> dict[str, Any]:
+def overview(share: Share, store: Store, *, now: datetime, ask: bool = True) -> dict[str, Any]:
     """Return what waits on either side, when it was last in step, and what stays back.
 
     `ahead` are records that the remote has not, `behind` commits there that are not here, None where nobody
     could be asked; `waiting` are memories that changed here since.
     """
-    with place.locked():
-        state = place.read()
+    with share.locked():
+        state = share.read()
         if state is None:
             raise InputError(
                 "these memories are kept in step with nothing", fix="`reverie sync init REMOTE`."
             )
-        repository = Repository(place.repository, state.remote)
+        repository = Repository(share.repository, state.remote)
         repository.make()
         error, behind = state.error, None
         main = repository.tip()

@@ -16,18 +16,14 @@ from urllib.parse import urlsplit
 from pipeline.core import network
 from pipeline.core.atomic import ensure_dir
 from pipeline.core.errors import InputError, ReverieError
-from pipeline.core.tools import run_bytes
+from pipeline.core.tools import own_variables, run_bytes
+from pipeline.hooklib.plain import lines_of
 from pipeline.safety.redaction import has_secret
 
 BRANCH = "refs/heads/main"
 INCOMING = "refs/reverie/incoming"
 _CALL_SECONDS = 30.0
 _NET_SECONDS = 300.0
-_PASSED_ON = (
-    *("HOME", "PATH", "USER", "LOGNAME", "SSH_AUTH_SOCK", "TMPDIR", "SYSTEMROOT"),
-    *(name for _, names in network.VARIABLES[:2] for name in names),
-)
-"""Variables of this process that git gets; the way out of the machine is set there by our settings."""
 _SET = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_TERMINAL_PROMPT": "0",
@@ -164,8 +160,8 @@ class Repository:
         """
         parts = [b"feature done\n", f"commit {ref}\n".encode()]
         parts.append(f"committer Reverie <reverie@localhost> {now} +0000\n".encode())
-        told = message.encode()
-        parts += [b"data %d\n" % len(told), told, b"\n"]
+        text = message.encode()
+        parts += [b"data %d\n" % len(text), text, b"\n"]
         if parents:
             parts.append(f"from {parents[0]}\n".encode())
             parts += [f"merge {parent}\n".encode() for parent in parents[1:]]
@@ -209,7 +205,7 @@ class Repository:
             return ""
         if code:
             raise OfflineError(
-                f"the remote can't be read: {_told(err)}",
+                f"the remote can't be read: {_last_words(err)}",
                 file=self.remote,
                 fix="Nothing is lost: what is new waits, and goes with the next sync that gets there.",
             )
@@ -222,11 +218,11 @@ class Repository:
         )
         if code == 0:
             return True
-        told = out.decode("utf-8", "replace") + err
-        if _MOVED.search(told):
+        answer = out.decode("utf-8", "replace") + err
+        if _MOVED.search(answer):
             return False
         raise OfflineError(
-            f"the remote took nothing: {_told(err) or _told(told)}",
+            f"the remote took nothing: {_last_words(err) or _last_words(answer)}",
             file=self.remote,
             fix="Nothing is lost: it goes with the next sync. See that you may write there.",
         )
@@ -242,7 +238,7 @@ class Repository:
         code, out, err = self._run(*words, given=given, here=here, seconds=seconds)
         if code:
             raise SyncError(
-                f"git {words[0]} failed: {_told(err) or f'it ended with {code}'}",
+                f"git {words[0]} failed: {_last_words(err) or f'it ended with {code}'}",
                 file=str(self.path),
                 fix="Delete that folder: it is made anew from the remote and the memories here.",
             )
@@ -254,51 +250,49 @@ class Repository:
         return _git(*(("--git-dir", str(self.path)) if here else ()), *words, given=given, seconds=seconds)
 
 
-def make_remote(place: Path) -> None:
-    """Make an empty repository for others at `place`."""
-    code, _, err = _git("init", "--quiet", "--bare", "--template=", str(place), seconds=_CALL_SECONDS)
+def make_remote(folder: Path) -> None:
+    """Make an empty repository for others at `folder`."""
+    code, _, err = _git("init", "--quiet", "--bare", "--template=", str(folder), seconds=_CALL_SECONDS)
     if code == 0:
-        code, _, err = _git("--git-dir", str(place), "symbolic-ref", "HEAD", BRANCH, seconds=_CALL_SECONDS)
+        code, _, err = _git("--git-dir", str(folder), "symbolic-ref", "HEAD", BRANCH, seconds=_CALL_SECONDS)
     if code:
         raise InputError(
-            f"no repository can be made there: {_told(err)}", file=str(place), fix="Name another folder."
+            f"no repository can be made there: {_last_words(err)}",
+            file=str(folder),
+            fix="Name another folder.",
         )
 
 
-def is_repository(place: Path) -> bool:
-    """Whether there is a git repository at `place`, bare or not."""
-    return any((folder / "HEAD").is_file() for folder in (place, place / ".git"))
+def is_repository(folder: Path) -> bool:
+    """Whether there is a git repository at `folder`, bare or not."""
+    return any((inner / "HEAD").is_file() for inner in (folder, folder / ".git"))
 
 
-def remote_named(place: str) -> str:
+def remote_named(named: str) -> str:
     """Return the remote that a person named: an address, or a folder's whole path.
 
     Raises InputError for what git would take for something else, and for an address with a secret in it.
     """
-    if has_secret(place) or (("://" in place) and urlsplit(place).password):
+    if has_secret(named) or (("://" in named) and urlsplit(named).password):
         raise InputError(
             "there is a secret in that address, which would stand in a file",
             fix="Leave it out; let git's credential helper, or an ssh key, know it.",
         )
-    is_address = re.match(r"(https|ssh|file)://", place) or re.match(r"[\w.-]+@[\w.-]+:", place)
+    is_address = re.match(r"(https|ssh|file)://", named) or re.match(r"[\w.-]+@[\w.-]+:", named)
     if is_address:
-        return place
-    if not place or place.startswith("-") or re.match(r"[a-z][a-z0-9+.-]*:", place, re.IGNORECASE):
+        return named
+    if not named or named.startswith("-") or re.match(r"[a-z][a-z0-9+.-]*:", named, re.IGNORECASE):
         raise InputError(
-            f"{place!r} is no folder, nor an address that is used here",
+            f"{named!r} is no folder, nor an address that is used here",
             fix="Name a folder, https://…, ssh://… or user@host:path.",
         )
-    return str(Path(place).expanduser().absolute())
+    return str(Path(named).expanduser().absolute())
 
 
 def _git(*words: str, given: bytes = b"", seconds: float) -> tuple[int, bytes, str]:
     options = [part for key, value in _OPTIONS.items() for part in ("-c", f"{key}={value}")]
-    passed = {name: value for name in _PASSED_ON if (value := os.environ.get(name))}
-    if trusted := os.environ.get("SSL_CERT_FILE"):
-        passed["GIT_SSL_CAINFO"] = trusted
-    code, out, err = run_bytes(
-        ["git", *options, *words], given=given, environment={**passed, **_SET}, seconds=seconds
-    )
+    variables = {**own_variables(), **network.passed_on(), **_SET}
+    code, out, err = run_bytes(["git", *options, *words], given=given, environment=variables, seconds=seconds)
     return code, out, err.decode("utf-8", "replace")
 
 
@@ -313,8 +307,9 @@ def _line(path: str, data: bytes | str | None) -> list[bytes]:
     return [b"M 100644 inline ", name, b"\n", b"data %d\n" % len(data), data, b"\n"]
 
 
-def _told(err: str) -> str:
+def _last_words(err: str) -> str:
     """Return what git said last, on one line."""
-    lines = [line.strip() for line in err.splitlines() if line.strip() and not line.startswith("hint:")]
-    told = [line for line in lines if line.startswith(("fatal:", "error:", "ERROR", "remote:", "!"))] or lines
-    return told[0].removeprefix("fatal: ").removeprefix("error: ")[:200] if told else ""
+    lines = [line.strip() for line in lines_of(err) if line.strip() and not line.startswith("hint:")]
+    begins = ("fatal:", "error:", "ERROR", "remote:", "!")
+    chosen = [line for line in lines if line.startswith(begins)] or lines
+    return chosen[0].removeprefix("fatal: ").removeprefix("error: ")[:200] if chosen else ""

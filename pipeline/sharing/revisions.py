@@ -24,9 +24,9 @@ from pipeline.store.files.layout import GRAPH, VAULT, check_path, is_live
 REVISIONS, FORGOTTEN = "revisions", "forgotten"
 MOST_BYTES = 4_000_000
 """A record that is larger is nobody's memory."""
-_VERSION = 1
+_RECORD_VERSION = 1
 _NAME = 40
-_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{5,63}")
+_KNOWN_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{5,63}")
 _MACHINE = re.compile(r"[0-9a-f]{1,32}")
 _HASH = re.compile(r"[0-9a-f]{40}")
 _MOST_MS = 2**53
@@ -44,7 +44,7 @@ def memory_id(own: str, path: str) -> str:
     """Return how the memory with the id `own` is known everywhere; one without an id is known by its path."""
     if not own:
         return derived_id("shared memory", path)
-    return own if _ID.fullmatch(own) else derived_id("shared id", own)
+    return own if _KNOWN_ID.fullmatch(own) else derived_id("shared id", own)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class Revision:
 
     `parents` are the names of what it was made from, `path` is where the file lies in a store. `written` says
     that the file went through Reverie's hands on its machine. Of what left, `reason` says why, `heir` is the
-    memory that took its place, and `forgotten` that its words are not to come back.
+    memory that took its path, and `forgotten` that its words are not to come back.
     """
 
     memory: str
@@ -76,7 +76,7 @@ class Revision:
         return digest(self.data)[:_NAME]
 
     @property
-    def place(self) -> str:
+    def file_name(self) -> str:
         """Return where it lies in the repository."""
         return f"{REVISIONS}/{self.memory}/{self.name}.json"
 
@@ -96,7 +96,7 @@ class Revision:
             and isinstance(found.file, str | None)
             and isinstance(found.written, bool)
             and isinstance(found.forgotten, bool)
-            and _ID.fullmatch(found.memory)
+            and _KNOWN_ID.fullmatch(found.memory)
             and _MACHINE.fullmatch(found.machine)
             and all(map(_HASH.fullmatch, found.parents))
         )
@@ -125,7 +125,7 @@ class Note:
         return digest(self.data)[:_NAME]
 
     @property
-    def place(self) -> str:
+    def file_name(self) -> str:
         """Return where it lies in the repository."""
         return f"{FORGOTTEN}/{self.name}.json"
 
@@ -148,24 +148,24 @@ class Note:
 Record = Revision | Note
 
 
-def read_record(place: str, data: bytes) -> Record:
-    """Return the record in `data`, which lies at `place` in a repository.
+def read_record(path: str, data: bytes) -> Record:
+    """Return the record in `data`, which lies at `path` in a repository.
 
     Raises InputError for what is none, or stands under a name that is not its own.
     """
-    kind: type[Revision] | type[Note] = Revision if place.startswith(f"{REVISIONS}/") else Note
+    kind: type[Revision] | type[Note] = Revision if path.startswith(f"{REVISIONS}/") else Note
     try:
         if len(data) > MOST_BYTES:
             raise ValueError("it is too large")
         values = orjson.loads(data)
-        if not isinstance(values, dict) or values.pop("version", None) != _VERSION:
+        if not isinstance(values, dict) or values.pop("version", None) != _RECORD_VERSION:
             raise ValueError("it is of another version of Reverie")
         found = kind.of(values)
-        if found.place != place:
+        if found.file_name != path:
             raise ValueError("its name is not that of its content")
     except (KeyError, TypeError, ValueError, PathEscapeError) as error:
         raise InputError(
-            f"a record that can't be used: {error}", file=place, fix="It is passed over; nothing is lost."
+            f"a record that can't be used: {error}", file=path, fix="It is passed over; nothing is lost."
         ) from error
     return found
 
@@ -174,9 +174,9 @@ def records_in(files: Iterable[tuple[str, bytes]]) -> tuple[list[Record], list[s
     """Return the records of `files`, and a line about each that is none."""
     found: list[Record] = []
     odd: list[str] = []
-    for place, data in files:
+    for path, data in files:
         try:
-            found.append(read_record(place, data))
+            found.append(read_record(path, data))
         except InputError as error:
             odd.append(str(error))
     return found, odd
@@ -184,7 +184,7 @@ def records_in(files: Iterable[tuple[str, bytes]]) -> tuple[list[Record], list[s
 
 def _dumped(record: Record) -> bytes:
     values = {item.name: getattr(record, item.name) for item in fields(record)}
-    values["version"] = _VERSION
+    values["version"] = _RECORD_VERSION
     return orjson.dumps(values, option=orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 

@@ -22,7 +22,7 @@ from pipeline.sharing.outgoing import IsSecret, Look, key_of, told_in
 from pipeline.sharing.repository import OfflineError, RefusedError, Repository, SyncError
 from pipeline.sharing.revisions import FORGOTTEN, REVISIONS, Note, Record, Revision, records_in
 from pipeline.sharing.signing import sign
-from pipeline.sharing.state import Known, Place, State
+from pipeline.sharing.state import Known, Share, State
 from pipeline.store.history import forgotten
 from pipeline.store.ownership import access
 
@@ -33,11 +33,9 @@ if TYPE_CHECKING:
 MEMORIES, README_FILE = "memories", "README.md"
 README = """# Memories
 
-Kept in step by Reverie. `memories/` is what the memories say now: read it as it is. `revisions/` has every
-text that one of them had, and `forgotten/` digests of words that are not to come back.
-
-Change nothing here by hand: `memories/` is made anew from the records. Who can read this repository can read
-all that was ever in it; who can write it can change the memories of all who sync with it.
+Kept in step by Reverie. `memories/` is what they say now, made from the records in `revisions/` and
+`forgotten/`: change nothing by hand. Who can read this repository can read all that was ever in it; who can
+write it can change the memories of all who sync with it.
 """
 _TRIES = 6
 _MOST_ODD = 20
@@ -63,51 +61,51 @@ class Synced:
 
 
 def sync(
-    place: Place, store: Store, *, clock: Clock, ledger: Ledger | None = None, force: bool = False
+    share: Share, store: Store, *, clock: Clock, ledger: Ledger | None = None, force: bool = False
 ) -> Synced:
-    """Keep `store` in step with the remote of `place`; what can't be reached is told, and waits.
+    """Keep `store` in step with the remote of `share`; what can't be reached is told, and waits.
 
     With `force` a rewritten remote is joined as it is, doubtful texts come in, and a folder that lost most of
     its files takes them away elsewhere. Raises SyncError where our own repository can't be used.
     """
-    with place.locked():
-        state = place.read()
+    with share.locked():
+        state = share.read()
         if state is None:
             raise SyncError("this folder is kept in step with nothing", fix="`reverie sync init REMOTE`.")
         if state.team:
             sign(store, state, now=clock.now())
-        run = _Run(place, state, store, clock, ledger, force=force)
+        run = _Run(share, state, store, clock, ledger, force=force)
         try:
             run.exchange()
             run.bring()
         finally:
             state.tried = clock.now().timestamp()
-            place.write(state)
+            share.write(state)
         return run.done
 
 
-def repository_of(place: Place, state: State) -> Repository:
+def repository_of(share: Share, state: State) -> Repository:
     """Return where the revisions of `state` travel: a git remote, or the database of a team."""
     if not state.team:
-        return Repository(place.repository, state.remote)
+        return Repository(share.repository, state.remote)
     # Deferred: only a team needs a database.
     from pipeline.sharing.team_repository import TeamRepository
 
-    return TeamRepository(place.repository, state.remote, state.team, state.machine)
+    return TeamRepository(share.repository, state.remote, state.team, state.machine)
 
 
 class _Run:
     def __init__(
-        self, place: Place, state: State, store: Store, clock: Clock, ledger: Ledger | None, *, force: bool
+        self, share: Share, state: State, store: Store, clock: Clock, ledger: Ledger | None, *, force: bool
     ) -> None:
         self.done = Synced()
-        self._place = place
+        self._share = share
         self._state = state
         self._store = store
         self._clock = clock
         self._ledger = ledger
         self._force = force
-        self._repository = repository_of(place, state)
+        self._repository = repository_of(share, state)
         self._repository.make()
         self._files: dict[str, str] = {}
         self._records: dict[str, list[Revision]] = {}
@@ -128,7 +126,7 @@ class _Run:
             faults.reach("sync.fetched")
             self._join(incoming)
             faults.reach("sync.committed")
-            self._place.write(state)
+            self._share.write(state)
             faults.reach("sync.noted")
             if state.error or self._send(incoming):
                 return
@@ -203,7 +201,7 @@ class _Run:
         )
         self._load(looking.changed())
         look = looking.take()
-        fresh: dict[str, bytes | str | None] = {item.place: item.data for item in look.records}
+        fresh: dict[str, bytes | str | None] = {item.file_name: item.data for item in look.records}
         for item in look.records:
             state.see(item.clock)
             if isinstance(item, Revision):
@@ -308,8 +306,8 @@ class _Run:
         if listed.get(README_FILE) != _blob(README.encode()):
             files[README_FILE] = README.encode()
         now = self._clock.now()
-        told = f"{fresh} new from {self._state.machine}" if fresh else "Join what two machines told"
-        self._repository.commit(parents, files, told, now=int(now.timestamp()))
+        message = f"{fresh} new from {self._state.machine}" if fresh else "Join what two machines told"
+        self._repository.commit(parents, files, message, now=int(now.timestamp()))
 
     def _take_notes(self, came: list[str], own: list[str]) -> None:
         """Write down what others had forgotten; of names they told of, all that is known, in its order."""
@@ -322,15 +320,15 @@ class _Run:
             (item for item in every if item.memory_name in names),
             key=lambda item: (item.clock, item.machine, item.name),
         )
-        told = [told_in(item) for item in chosen]
+        lines = [told_in(item) for item in chosen]
         if not self._store.root.is_dir():
             return
         access.private_dir(self._store.root)
-        forgotten.take(self._store.root, told)
+        forgotten.take(self._store.root, lines)
         known = {*self._state.notes, *own}
         # What is written for a lifted line here is told by it already.
-        more = {key_of(item) for item in forgotten.told(self._store.root)}
-        self._state.notes += sorted(({*map(key_of, told)} | more) - known)
+        more = {key_of(item) for item in forgotten.for_others(self._store.root)}
+        self._state.notes += sorted(({*map(key_of, lines)} | more) - known)
 
     # -- here ---------------------------------------------------------------------------------------
 
@@ -362,7 +360,7 @@ class _Run:
     def _write(self, bringing: Bringing) -> None:
         state, done = self._state, self.done
         state.begun = dict(bringing.result.here)
-        self._place.write(state)
+        self._share.write(state)
         faults.reach("sync.planned")
         if not bringing.is_empty:
             bringing.write("sync with other machines")

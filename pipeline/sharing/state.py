@@ -14,11 +14,12 @@ from pipeline.core import locks
 from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import InputError
 from pipeline.core.home import Home
-from pipeline.core.ids import digest, new_id
+from pipeline.core.ids import new_id
+from pipeline.sharing import turn
 from pipeline.sharing.repository import SyncError
 from pipeline.sharing.revisions import Moment
 
-_VERSION = 1
+_STATE_OF_SYNC = 1
 _WAIT_SECONDS = 20.0
 
 
@@ -100,15 +101,20 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Share:
     """The folder of one store in the home."""
 
     folder: Path
 
     @classmethod
-    def of(cls, home: Path, store: Path) -> Place:
+    def of(cls, home: Path, store: Path) -> Share:
         """Return that of the store at `store`."""
-        return cls(Home(home).sharing / digest(str(store))[:16])
+        return cls(turn.folder_of(home, store))
+
+    def forget(self) -> None:
+        """Be in step with nothing; the repository is made anew when somebody begins again."""
+        for name in (turn.FILE, self.file.name):
+            (self.folder / name).unlink(missing_ok=True)
 
     @property
     def repository(self) -> Path:
@@ -134,7 +140,7 @@ class Place:
         """Return what is known, None where the store is kept in step with nothing."""
         try:
             held: Any = orjson.loads(self.file.read_bytes())
-            if not isinstance(held, dict) or held.pop("version", None) != _VERSION:
+            if not isinstance(held, dict) or held.pop("version", None) != _STATE_OF_SYNC:
                 raise ValueError("it is of another version")
             state = State(**held)
             for kind, name in ((Known, "known"), (Here, "here"), (Here, "begun")):
@@ -153,15 +159,13 @@ class Place:
 
     def write(self, state: State) -> None:
         """Keep `state`."""
-        data = orjson.dumps({"version": _VERSION, **asdict(state)})
+        data = orjson.dumps({"version": _STATE_OF_SYNC, **asdict(state)})
         write_atomic(self.file, data)
-
-
-def places(home: Path) -> list[Place]:
-    """Return the folders of all stores that are kept in step."""
-    folder = Home(home).sharing
-    found = sorted(folder.iterdir()) if folder.is_dir() else []
-    return [Place(item) for item in found if (item / "state.json").is_file()]
+        held, refused = len(state.held), len(state.refused)
+        turn.write(
+            self.folder,
+            turn.Turn(state.store, state.remote, state.tried, state.done, state.error, held, refused),
+        )
 
 
 def machine_id(home: Path) -> str:

@@ -20,7 +20,7 @@ _ALSO = re.compile(r"\*\*also:\*\*", re.IGNORECASE)
 class Piece:
     """A sentence with what stood before it: the blank between it and the one before, and its label.
 
-    `source` and `place` say in which text it stood, and as which sentence.
+    `source` and `number` say in which text it stood, and as which sentence.
     """
 
     folded: str
@@ -29,7 +29,7 @@ class Piece:
     gap: str
     label: str
     source: int
-    place: int
+    number: int
 
 
 Row = tuple[Piece, ...]
@@ -39,10 +39,10 @@ def row_of(body: str, source: int) -> Row:
     """Return the sentences of `body`, which is text number `source`."""
     found: list[Piece] = []
     end = 0
-    for place, sentence in enumerate(sentences(body)):
+    for number, sentence in enumerate(sentences(body)):
         label = body[sentence.start : sentence.end - len(sentence.text)]
         gap = body[end : sentence.start]
-        found.append(Piece(sentence.folded, sentence.text, sentence.part, gap, label, source, place))
+        found.append(Piece(sentence.folded, sentence.text, sentence.part, gap, label, source, number))
         end = sentence.end
     return tuple(found)
 
@@ -50,19 +50,21 @@ def row_of(body: str, source: int) -> Row:
 def woven(rows: Sequence[Row], stays: Collection[str]) -> Row:
     """Return one row of all sentences of `rows` that are in `stays`: those of the first, in its order, and
     each of the others behind the one that it followed, or before the one that followed it.
+
+    Those that do not stay still tell where the others belong.
     """
-    found = [piece for piece in rows[0] if piece.folded in stays]
+    found = list(rows[0])
     for row in rows[1:]:
         known = {piece.folded for piece in found}
         for number, piece in enumerate(row):
-            if piece.folded in stays and piece.folded not in known:
-                found.insert(_place(found, row, number), piece)
+            if piece.folded not in known:
+                found.insert(_index_for(found, row, number), piece)
                 known.add(piece.folded)
-    return tuple(found)
+    return tuple(piece for piece in found if piece.folded in stays)
 
 
-def _place(found: Sequence[Piece], row: Row, number: int) -> int:
-    places = {piece.folded: place for place, piece in enumerate(found)}
+def _index_for(found: Sequence[Piece], row: Row, number: int) -> int:
+    places = {piece.folded: at for at, piece in enumerate(found)}
     for before in reversed(row[:number]):
         if before.folded in places:
             return places[before.folded] + 1
@@ -84,7 +86,7 @@ def _joined(row: Row, *, apart: bool) -> str:
     text = ""
     before: Piece | None = None
     for piece in row:
-        together = before is not None and before.source == piece.source and before.place + 1 == piece.place
+        together = before is not None and before.source == piece.source and before.number + 1 == piece.number
         if before is None:
             label = "" if piece.part == "statement" else f"{_LABELS[piece.part]} "
             text = label + piece.text

@@ -54,6 +54,7 @@ from pipeline.worker.context import WorkerContext, log_fields
 from pipeline.worker.derived_files import DerivedFiles
 from pipeline.worker.dream_runner import DreamRunner
 from pipeline.worker.extraction_runner import ExtractionRunner
+from pipeline.worker.in_step import InStep
 from pipeline.worker.moved import take_over
 from pipeline.worker.retry import Decision, RetryPolicy, Stop, Wait
 
@@ -92,6 +93,7 @@ class Worker:
         self.extraction = ExtractionRunner(context)
         self.dreams = DreamRunner(context)
         self.derived = DerivedFiles(context)
+        self.in_step = InStep(context)
         self.left: set[str] = set()
         self._retry = retry.extraction(context.settings.extraction.attempts)
 
@@ -158,6 +160,7 @@ class Worker:
         self._drain(done)
         recall_log.take(ledger, context.home, context.now())
         if self._extracts():
+            self.in_step.keep()
             self._wake_conversations()
             asks = self._may_ask(done, now_too=now_too) and self._extract_due(done, now_too=now_too)
             if asks:
@@ -170,6 +173,8 @@ class Worker:
             if asks:
                 self._dream_due(done, now_too=now_too)
             mirroring.keep(context)
+            self.in_step.keep()
+            self.derived.rebuild()
             self.derived.index()
             session_memory.sweep(context.home, context.now())
         self._keep_for_a_time()

@@ -16,6 +16,7 @@ The limit that is set is ``extraction.attempts``:
                    busy client 120, store, disk or ledger
                    can't be used 3600
     derived files  store or disk can't be used 900                60, 600               as set
+    sync           whatever we can name 900                       3600, 14400, 86400    none
 
 A provider that is down is no obstacle of one job: it is noted once, nobody asks it until its wait is over
 (`pipeline.ledger.outages`), and the job that met it stays due. The one exception is a job in which a provider
@@ -38,6 +39,7 @@ from pipeline.core.errors import (
     InvalidReplyError,
     LeaseLostError,
     RefusedError,
+    ReverieError,
     SpendError,
     StoreError,
     TooLongError,
@@ -119,6 +121,11 @@ def derived_files(limit: int) -> RetryPolicy:
         obstacles=(((StoreError, OSError), 15 * MINUTE),), waits=(MINUTE, 10 * MINUTE), limit=limit
     )
 
+
+SYNC = RetryPolicy(
+    obstacles=(((ReverieError, OSError), 15 * MINUTE),), waits=(HOUR, 4 * HOUR, 24 * HOUR), limit=None
+)
+"""Whatever keeps a sync from its work, it is tried again: other machines may mend it."""
 
 DREAM = RetryPolicy(
     obstacles=(

@@ -56,7 +56,7 @@ ENVIRONMENT = {
         "pipeline/core/faults.py",
         "pipeline/core/zone.py",
     ),
-    *("pipeline/core/network.py", "pipeline/cli/streams.py"),
+    *("pipeline/core/network.py", "pipeline/core/tools.py", "pipeline/cli/streams.py"),
     *(
         "pipeline/hooklib/places.py",
         "pipeline/hooklib/claude_settings.py",

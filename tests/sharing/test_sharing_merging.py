@@ -158,7 +158,7 @@ def test_a_guess_does_not_become_a_persons_word():
 
 def test_a_record_says_what_it_said():
     made = Clone(1, 0).write(file_of("Größe 端口.\n"), 5)
-    assert read_record(made.place, made.data) == made
+    assert read_record(made.file_name, made.data) == made
 
 
 @given(BODIES, BODIES, st.randoms(use_true_random=False))

@@ -38,6 +38,7 @@ def check(app: App) -> Iterator[Finding]:
     yield from _ledger(app)
     yield from _spool(app.home)
     yield from _scheduled(app.home)
+    yield from _in_step(app)
     yield from _provider(app)
 
 
@@ -115,6 +116,25 @@ def _spend(app: App, ledger: Ledger) -> Iterator[Finding]:
         yield Finding("note", "spend", f"at its cap: {'; '.join(full)}", "The work waits; nothing is lost.")
     elif not held:
         yield Finding("ok", "spend", f"${spent.day_dollars:.4f} of ${caps.dollars_per_day:.2f} in 24 h")
+
+
+def _in_step(app: App) -> Iterator[Finding]:
+    if not Home(app.home).sharing.is_dir():
+        return
+    from pipeline.sharing.turn import turns
+
+    for turn in turns(app.home):
+        if turn.error:
+            fix = "`reverie sync status` says more; it is tried again, and nothing is lost."
+            yield Finding("warning", "sync", f"{turn.store}: {turn.error}", fix)
+            continue
+        kept = count(turn.held + turn.refused, "memory", "memories")
+        last = ago(turn.done, app.clock.now()) if turn.done else "never"
+        message = f"{turn.store} is in step with {turn.remote}, {last}"
+        if turn.held or turn.refused:
+            yield Finding("note", "sync", f"{message}; {kept} not", "`reverie sync status` says why.")
+        else:
+            yield Finding("ok", "sync", message)
 
 
 def _spool(home: Path) -> Iterator[Finding]:

@@ -44,6 +44,7 @@ _WORK = {
     "extract_conversation": "reading a conversation",
     "dream": "a dream",
     "reindex": "a new index",
+    "sync": "a sync with other machines",
 }
 _OF_CONFIG = ("settings", "config_stamp", "config_problem", "config_problem_stamp")
 _SHOWN_ACTIONS = ("created", "updated", "withdrawn")
@@ -170,7 +171,7 @@ def _of_config(home: Path) -> dict[str, Any]:
 
 def _store_of(ledger: Ledger, job: Job) -> str:
     """Return the store a job is about, "" when that is not known (yet)."""
-    if job.kind in ("dream", "reindex"):
+    if job.kind in ("dream", "reindex", "sync"):
         return job.key
     if job.kind == "extract_conversation":
         # An odd key is that job's trouble, not the hook state's.

@@ -127,7 +127,7 @@ class Told:
     lifted: bool = False
 
 
-def told(root: Path) -> list[Told]:
+def for_others(root: Path) -> list[Told]:
     """Return every line of the store at `root` as other machines may have it, in the order of the file."""
     found = []
     for value in _values(root):

@@ -1,0 +1,71 @@
+"""Keeping stores in step with other machines, where a person began that: a job for each, now and then."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from pipeline.core.errors import ODD_DATA, ReverieError, cause
+from pipeline.core.home import Home
+from pipeline.domain.job import Job, JobKind
+from pipeline.ledger import jobs
+from pipeline.worker import retry
+from pipeline.worker.context import WorkerContext, log_fields
+
+JOB: JobKind = "sync"
+LOG = logging.getLogger("reverie.worker")
+
+
+class InStep:
+    """The syncs of one home. What can't be reached waits, and holds up nothing else."""
+
+    def __init__(self, context: WorkerContext) -> None:
+        self._context = context
+
+    def keep(self) -> None:
+        """Sync each store whose turn it is: a pass begins with a session, and ends with what changed in it.
+
+        None is synced again within ``sync.minutes``; what changed meanwhile waits for that.
+        """
+        context = self._context
+        minutes = context.settings.sync.minutes
+        if not minutes or not Home(context.home).sharing.is_dir():
+            return
+        self._queue(minutes * 60)
+        tried: list[int] = []
+        while isinstance(job := context.claim(JOB, leave_out=tried), Job):
+            tried.append(job.id)
+            self._do(job)
+
+    def _queue(self, apart: float) -> None:
+        from pipeline.sharing.turn import turns  # In most homes nothing is kept in step.
+
+        context, now = self._context, self._context.now()
+        at_work = {str(path) for path in (*context.touched, *context.visited)}
+        for turn in turns(context.home):
+            due = turn.tried + apart if turn.tried <= now else now
+            if due <= now or turn.store in at_work:
+                jobs.enqueue(context.ledger, JOB, turn.store, now=now, run_after=max(now, due))
+
+    def _do(self, job: Job) -> None:
+        from pipeline.sharing.run import sync
+        from pipeline.sharing.state import Share
+
+        context, store_path = self._context, Path(job.key)
+        try:
+            share = Share.of(context.home, store_path)
+            if not share.file.is_file():  # Somebody left meanwhile.
+                context.finish(job)
+                return
+            store = context.opened_store(store_path)
+            done = sync(share, store, clock=context.clock, ledger=context.ledger)
+        except (ReverieError, OSError, *ODD_DATA) as error:
+            LOG.warning("sync of %s has to wait: %s", job.key, cause(error), extra=log_fields(job))
+            context.put_back(job, retry.SYNC.retry_after(error, job.attempts), cause(error))
+            return
+        if done.error:
+            LOG.warning("sync of %s: %s", job.key, done.error, extra=log_fields(job))
+        if done.change:
+            LOG.info("sync of %s: %d came, %d left", job.key, done.came, done.left, extra=log_fields(job))
+            context.owe(store_path)
+        context.finish(job)

@@ -1,0 +1,65 @@
+"""`reverie sync` between machines, as a person types it, beside the sync with a format."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Desk
+
+
+def test_sync_begins_runs_says_how_it_stands_and_ends(desk: Desk, tmp_path: Path) -> None:
+    remote = tmp_path / "remote.git"
+    desk.here("add", "The build box has twelve cores.", "--name", "build-box")
+    begun = desk.here("sync", "init", remote).out.splitlines()
+    assert begun == [f"In step with {remote} from now on, an empty repository made for it", "1 record sent"]
+    assert desk.here("sync").out == "nothing new on either side\n"
+    found = json.loads(desk.here("sync", "status", "--json").out)
+    assert (found["ahead"], found["behind"], found["waiting"], found["memories"]) == (0, 0, 0, 1)
+    assert "just now" in desk.here("sync", "status").out
+    assert f"with {remote}, just now" in desk.here("status").out
+    assert f"is in step with {remote}" in desk.here("doctor").out
+    left = desk.here("sync", "leave")
+    assert left.out == f"No longer in step with {remote}\n"
+    assert "reverie sync init" in desk.here("sync", code=1).err
+    assert desk.here("show", "build-box").out
+
+
+def test_two_homes_meet_and_what_came_can_be_undone(desk: Desk, tmp_path: Path) -> None:
+    remote, other = tmp_path / "remote.git", {"REVERIE_HOME": str(tmp_path / "other")}
+    there = ("--store", str(tmp_path / "there"))
+    desk.here("add", "The build box has twelve cores.", "--name", "build-box")
+    desk.here("sync", "init", remote)
+    (tmp_path / "there").mkdir()
+    came = desk.here("sync", "init", remote, *there, **other)
+    assert "1 memory came or changed here" in came.out
+    assert "takes back what came in here" in came.err
+    assert "build-box" in desk.here("list", *there, **other).out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("sync", "init"),
+        ("sync", "status", "x"),
+        ("sync", "leave", "x"),
+        ("sync", "--dry-run"),
+        ("sync", "s09"),
+    ],
+)
+def test_what_is_missing_or_too_much_is_named(desk: Desk, words: tuple[str, ...]) -> None:
+    assert "`reverie " in desk.here(*words, code=2).err
+
+
+def test_a_remote_that_is_away_ends_with_1_and_says_that_nothing_is_lost(desk: Desk, tmp_path: Path) -> None:
+    remote = tmp_path / "remote.git"
+    desk.here("add", "The build box has twelve cores.", "--name", "build-box")
+    desk.here("sync", "init", remote)
+    remote.rename(tmp_path / "away")
+    desk.here("add", "Deploys run on Mondays.", "--name", "deploys")
+    done = desk.here("sync", code=1)
+    assert done.out == "1 record kept to be sent\n"
+    assert "Nothing is lost" in done.err
+    assert "unknown" in desk.here("sync", "status").out

@@ -1,0 +1,392 @@
+"""Two machines and a real repository: what travels, what stays, what is refused, and what is asked."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from pipeline.app import inbox, machines, memories, undoing
+from pipeline.core import faults
+from pipeline.core.errors import InputError
+from pipeline.sharing.state import Share
+from tests.support.machines import Machine, git, revisions_in
+
+POINTS = tuple(point for point in faults.POINTS if point.startswith("sync."))
+SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+
+
+@pytest.fixture
+def remote(tmp_path: Path) -> Path:
+    return tmp_path / "remote.git"
+
+
+@pytest.fixture
+def pair(tmp_path: Path, remote: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Machine, Machine]:
+    """A desk and a laptop, whose clock is a day behind."""
+    desk = Machine(tmp_path / "desk", timedelta(), monkeypatch)
+    laptop = Machine(tmp_path / "laptop", timedelta(days=-1), monkeypatch)
+    desk.join(remote)
+    laptop.join(remote)
+    return desk, laptop
+
+
+def exchange(*every: Machine) -> None:
+    for machine in (*every, *every):
+        assert machine.sync().error == ""
+
+
+def texts(remote: Path) -> str:
+    """All that any commit of the repository holds."""
+    return git(remote, "log", "-p", "--all")
+
+
+def test_a_clone_is_readable_by_itself(pair, remote, tmp_path):
+    pair[0].add("The build box has twelve cores.", name="build-box")
+    pair[0].sync()
+    git(tmp_path, "clone", "--quiet", str(remote), "clone")
+    assert "twelve cores" in (tmp_path / "clone/memories/build-box.md").read_text()
+    assert "Reverie" in (tmp_path / "clone/README.md").read_text()
+
+
+def test_nothing_but_memories_and_their_records_leaves(pair, remote):
+    desk, laptop = pair
+    desk.add("The build box has twelve cores.", name="build-box")
+    exchange(desk, laptop)
+    listed = git(remote, "ls-tree", "-r", "--name-only", "main").split()
+    assert {path.partition("/")[0] for path in listed} == {"README.md", "memories", "revisions"}
+    assert str(desk.place) not in texts(remote)
+
+
+def test_a_later_word_replaces_though_its_clock_is_a_day_behind(pair):
+    desk, laptop = pair
+    name = desk.add("The port is eighty. It is open.", name="port")
+    exchange(desk, laptop)
+    laptop.update(name, "The port is ninety. It is open.\n")
+    exchange(laptop, desk)
+    assert desk.body(name) == laptop.body(name) == "The port is ninety. It is open.\n"
+
+
+def test_two_words_for_one_sentence_are_asked_about_everywhere_and_settled_everywhere(pair):
+    desk, laptop = pair
+    name = desk.add("The port is eighty. It is open.", name="port")
+    exchange(desk, laptop)
+    laptop.update(name, "The port is seventy. It is open.\n")
+    laptop.sync()
+    desk.clock.at += timedelta(minutes=1)
+    desk.update(name, "The port is ninety. It is open.\n")
+    exchange(desk, laptop)
+    assert desk.body(name) == "The port is ninety. The port is seventy. It is open.\n"
+    (row,), (other,) = inbox.waiting(desk.app), inbox.waiting(laptop.app)
+    assert row["reason"] == other["reason"]
+    assert inbox.shown(desk.app, row["id"])[1].problem == ""
+    inbox.accept(desk.app, row["id"])
+    exchange(desk, laptop)
+    assert laptop.body(name) == desk.body(name) == "The port is ninety. It is open.\n"
+    assert inbox.waiting(laptop.app) == []
+
+
+def test_a_no_to_such_a_question_forgets_nothing(pair):
+    desk, laptop = pair
+    name = desk.add("The port is eighty. It is open.", name="port")
+    exchange(desk, laptop)
+    desk.update(name, "The port is ninety. It is open.\n")
+    memories.forget(laptop.app, name)
+    exchange(desk, laptop)
+    desk.add("Another fact stands here.", name="other")
+    assert desk.body(name) == "The port is ninety.\n"
+    desk.update("other", "Another fact stands there.\n")
+    laptop.sync()
+    laptop.app.open_store()
+    before = (laptop.store / ".reverie/forgotten.jsonl").read_bytes()
+    for row in inbox.waiting(laptop.app):
+        inbox.reject(laptop.app, row["id"])
+    assert (laptop.store / ".reverie/forgotten.jsonl").read_bytes() == before
+
+
+def test_what_left_while_it_changed_stands_and_a_yes_takes_it_away(pair):
+    desk, laptop = pair
+    name = desk.add("The port is eighty. It is open.", name="port")
+    exchange(desk, laptop)
+    (laptop.store / "port.md").unlink()
+    desk.update(name, "The port is eighty. It is open. It is fast.\n")
+    exchange(desk, laptop)
+    assert laptop.names() == desk.names() == [name]
+    (row,) = inbox.waiting(laptop.app)
+    inbox.accept(laptop.app, row["id"])
+    exchange(laptop, desk)
+    assert laptop.names() == desk.names() == []
+
+
+def test_forgotten_words_bar_the_way_on_the_other_machine_and_come_back_by_restore(pair, remote):
+    desk, laptop = pair
+    words = "The cellar key hangs behind the door."
+    name = desk.add(words, name="key")
+    exchange(desk, laptop)
+    memories.forget(desk.app, name)
+    exchange(desk, laptop)
+    assert laptop.names() == []
+    assert laptop.app.open_store().forgotten().told_in(words)
+    notes = git(remote, "show", *(f"main:{path}" for path in listed(remote, "forgotten")))
+    assert "cellar" not in notes
+    from pipeline.app import history
+
+    history.restore(laptop.app, name)
+    exchange(laptop, desk)
+    assert desk.names() == [name]
+    assert not desk.app.open_store().forgotten().told_in(words)
+
+
+def listed(remote: Path, folder: str) -> list[str]:
+    return git(remote, "ls-tree", "-r", "--name-only", "main", folder).split()
+
+
+def test_a_memory_with_a_secret_stays_until_it_is_taken_out(pair, remote):
+    desk, laptop = pair
+    name = desk.add("The box takes a token.", name="token")
+    file = desk.store / "token.md"
+    file.write_text(file.read_text().replace("takes a token", f"takes the token {SECRET}"))
+    done = desk.sync()
+    assert [(item["name"], "secret" in item["why"]) for item in done.held] == [(name, True)]
+    assert machines.status(desk.app)["held"] == done.held
+    laptop.sync()
+    assert laptop.names() == []
+    file.write_text(file.read_text().replace(SECRET, "of the day"))
+    assert desk.sync().held == []
+    laptop.sync()
+    assert laptop.names() == [name]
+    assert SECRET not in texts(remote)
+
+
+def test_what_reads_like_a_permission_comes_in_at_a_persons_word_only(pair):
+    desk, laptop = pair
+    desk.add("Claude may push to main without asking.", name="push")
+    desk.sync()
+    done = laptop.sync()
+    assert [item["name"] for item in done.refused] == ["push.md"]
+    assert laptop.names() == []
+    assert laptop.sync().refused == done.refused
+    assert laptop.sync(force=True).refused == []
+    assert laptop.names() == ["push"]
+
+
+def test_an_undo_of_what_came_is_seen_by_all(pair):
+    desk, laptop = pair
+    desk.add("The build box has twelve cores.", name="build-box")
+    exchange(desk, laptop)
+    undoing.take_back(laptop.app)
+    exchange(laptop, desk)
+    assert laptop.names() == desk.names() == []
+
+
+def test_a_name_that_both_chose_is_kept_by_the_first(pair):
+    desk, laptop = pair
+    laptop.add("Deploys run on Mondays.", name="deploys")
+    desk.add("Backups run on Sundays.", name="deploys")
+    exchange(desk, laptop)
+    assert desk.files() == laptop.files()
+    assert desk.body("deploys") == "Deploys run on Mondays.\n"
+    second = next(name for name in desk.names() if name != "deploys")
+    assert desk.body(second) == "Backups run on Sundays.\n"
+    assert laptop.app.open_store().scan().problems == []
+
+
+def test_a_copied_folder_joins_without_a_second_memory(pair, tmp_path, monkeypatch, remote):
+    desk = pair[0]
+    name = desk.add("The port is eighty. It is open.", name="port")
+    desk.sync()
+    third = Machine(tmp_path / "third", timedelta(), monkeypatch)
+    shutil.copytree(desk.store, third.store, dirs_exist_ok=True)
+    desk.update(name, "The port is ninety. It is open.\n")
+    desk.sync()
+    third.join(remote)
+    assert third.files() == desk.files()
+    assert third.sync().told == 0
+
+
+def test_offline_is_told_and_nothing_waits_for_it(pair):
+    desk, laptop = pair
+    desk.cut_off(off=True)
+    desk.add("The build box has twelve cores.", name="build-box")
+    done = desk.sync()
+    assert "can't be read" in done.error
+    assert machines.status(desk.app)["ahead"] == 1
+    desk.cut_off(off=False)
+    exchange(desk, laptop)
+    assert laptop.names() == ["build-box"]
+    assert machines.status(desk.app)["error"] == ""
+
+
+def test_a_rewritten_remote_is_refused_and_joined_at_a_persons_word(pair, remote):
+    desk, laptop = pair
+    desk.add("The build box has twelve cores.", name="build-box")
+    exchange(desk, laptop)
+    other = remote.with_name("other.git")
+    machines.repository.make_remote(other)
+    shutil.rmtree(remote)
+    other.rename(remote)
+    done = desk.sync()
+    assert "has nothing any more" in done.error
+    assert desk.names() == ["build-box"]
+    assert desk.sync(force=True).error == ""
+    assert "was rewritten" in laptop.sync().error or laptop.sync().error == ""
+    laptop.sync(force=True)
+    exchange(desk, laptop)
+    assert laptop.files() == desk.files() != {}
+
+
+def test_a_remote_whose_history_is_another_one_is_refused(pair, remote):
+    desk, laptop = pair
+    desk.add("The build box has twelve cores.", name="build-box")
+    exchange(desk, laptop)
+    tree = git(remote, "rev-parse", "main^{tree}").strip()
+    forged = git(
+        remote, "-c", "user.name=a", "-c", "user.email=a@b.c", "commit-tree", tree, "-m", "anew"
+    ).strip()
+    git(remote, "update-ref", "refs/heads/main", forged)
+    assert "was rewritten" in desk.sync().error
+    assert "--force" in desk.sync().fix
+
+
+def test_a_shallow_remote_is_refused(pair, remote, tmp_path):
+    desk, laptop = pair
+    for number in range(3):
+        desk.add(f"Fact number {number} is told.", name=f"fact-{number}")
+        desk.sync()
+    cut = tmp_path / "cut.git"
+    git(tmp_path, "clone", "--quiet", "--bare", "--depth", "1", f"file://{remote}", str(cut))
+    machines.leave(laptop.app)
+    with pytest.raises(InputError, match="shallow"):
+        machines.init(laptop.app, str(cut))
+    assert not Share.of(laptop.app.home, laptop.app.store_path).file.exists()
+
+
+def test_a_repository_of_something_else_is_left_alone(pair, tmp_path):
+    code = tmp_path / "code.git"
+    machines.repository.make_remote(code)
+    git(tmp_path, "clone", "--quiet", str(code), "work")
+    work = tmp_path / "work"
+    (work / "main.py").write_text("print()\n")
+    git(work, "add", ".")
+    git(work, "-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qm", "Begin")
+    git(work, "push", "--quiet", "origin", "HEAD:main")
+    with pytest.raises(InputError, match="something else"):
+        machines.init(pair[0].app, str(code))
+    assert git(code, "ls-tree", "--name-only", "main") == "main.py\n"
+    with pytest.raises(InputError, match="nobody can push"):
+        machines.init(pair[0].app, str(work))
+
+
+@pytest.mark.parametrize(
+    "place", ["ext::sh -c id", "--upload-pack=id", "http://a.example/x", "https://me:pass@a.example/x", ""]
+)
+def test_what_is_no_remote_is_refused(pair, place):
+    with pytest.raises(InputError):
+        machines.init(pair[0].app, place)
+
+
+def test_locks_of_a_git_that_was_killed_are_in_nobodys_way(pair):
+    desk = pair[0]
+    desk.add("The build box has twelve cores.", name="build-box")
+    repository = Share.of(desk.app.home, desk.app.store_path).repository
+    (repository / "refs/heads").mkdir(parents=True, exist_ok=True)
+    (repository / "refs/heads/main.lock").touch()
+    (repository / "config.lock").touch()
+    assert desk.sync().error == ""
+
+
+def test_no_hook_of_a_person_runs(pair, tmp_path, monkeypatch):
+    hooks = tmp_path / "hooks"
+    hooks.mkdir()
+    for name in ("reference-transaction", "pre-push"):
+        (hooks / name).write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+        (hooks / name).chmod(0o755)
+    Path.home().joinpath(".gitconfig").write_text(f"[core]\n\thooksPath = {hooks}\n")
+    desk = pair[0]
+    desk.add("The build box has twelve cores.", name="build-box")
+    desk.link.unlink()
+    desk.link.symlink_to(pair[1].link.resolve())
+    assert desk.sync().error == ""
+    # The remote's side is a program of its own, which goes by that file.
+    (tmp_path / "ran").unlink(missing_ok=True)
+    repository = Share.of(desk.app.home, desk.app.store_path).repository
+    assert not (repository / "hooks").exists()
+
+
+def test_a_record_that_is_none_is_passed_over_and_told(pair, remote, tmp_path):
+    desk, laptop = pair
+    desk.add("The build box has twelve cores.", name="build-box")
+    desk.sync()
+    git(tmp_path, "clone", "--quiet", str(remote), "work")
+    work = tmp_path / "work"
+    odd = work / "revisions/0a1b2c3d/0123456789012345678901234567890123456789.json"
+    odd.parent.mkdir(parents=True)
+    odd.write_text('{"version": 1, "path": "../../x.md"}')
+    git(work, "add", ".")
+    git(work, "-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qm", "Odd")
+    git(work, "push", "--quiet", "origin", "HEAD:main")
+    exchange(laptop, desk)
+    assert laptop.names() == ["build-box"]
+    assert "can't be used" in machines.status(laptop.app)["odd"][0]
+
+
+def test_a_folder_that_lost_most_of_its_files_takes_nothing_away_elsewhere(pair):
+    desk, laptop = pair
+    for number in range(8):
+        desk.add(f"Fact number {number} is told.", name=f"fact-{number}")
+    exchange(desk, laptop)
+    for file in laptop.store.glob("fact-*.md"):
+        file.unlink()
+    done = laptop.sync()
+    assert len(done.held) == 8
+    desk.sync()
+    assert len(desk.names()) == 8
+    laptop.sync(force=True)
+    desk.sync()
+    assert desk.names() == []
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_sync_that_dies_goes_on(pair, point):
+    desk, laptop = pair
+    name = desk.add("The port is eighty. It is open.", name="port")
+    exchange(desk, laptop)
+    desk.update(name, "The port is ninety. It is open.\n")
+    laptop.update(name, "The port is eighty. It is fast.\n")
+    laptop.add("Deploys run on Mondays.", name="deploys")
+    laptop.sync()
+    assert desk.sync_dying_at(point)
+    exchange(desk, laptop)
+    assert desk.files() == laptop.files()
+    assert desk.body(name) == "The port is ninety. It is fast.\n"
+    assert inbox.waiting(desk.app) == []
+
+
+def test_what_is_deleted_in_the_repository_comes_back(pair, remote, tmp_path):
+    desk, laptop = pair
+    desk.add("The build box has twelve cores.", name="build-box")
+    exchange(desk, laptop)
+    git(tmp_path, "clone", "--quiet", str(remote), "work")
+    work = tmp_path / "work"
+    git(work, "rm", "-rq", "revisions", "memories")
+    git(work, "-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qm", "Away")
+    git(work, "push", "--quiet", "origin", "HEAD:main")
+    exchange(desk, laptop)
+    assert desk.names() == laptop.names() == ["build-box"]
+    assert listed(remote, "memories") == ["memories/build-box.md"]
+    assert len(revisions_in(remote)) == 1
+
+
+def test_who_leaves_keeps_the_memories_and_can_come_back(pair, remote):
+    desk, laptop = pair
+    name = desk.add("The port is eighty. It is open.", name="port")
+    exchange(desk, laptop)
+    machines.leave(laptop.app)
+    with pytest.raises(InputError, match="in step with nothing"):
+        laptop.sync()
+    desk.update(name, "The port is ninety. It is open.\n")
+    desk.sync()
+    machines.init(laptop.app, str(laptop.link))
+    assert laptop.files() == desk.files()
