@@ -19,7 +19,7 @@ from pipeline.app.selecting import MOST
 from pipeline.core.errors import UsageError
 from pipeline.domain.memory import TYPES
 from pipeline.hooklib.asleep import asleep_in
-from pipeline.hooklib.memory_format import EDITED_BY_HAND, SPEAKERS, THE_TEAM, UNVERIFIED
+from pipeline.hooklib.memory_format import EDITED_BY_HAND, SPEAKERS, THE_TEAM, UNVERIFIED, is_teams
 from pipeline.search.refresh import borne_out
 from pipeline.store import Document
 from pipeline.store.catalogue.sleep import BANDS
@@ -166,7 +166,7 @@ def _bands(scope: App, wanted: str) -> Mapping[str, str]:
 
 def _fits(row: Listed, band: str, wanted: Wanted, now: datetime) -> bool:
     return (
-        (not wanted.by or row.by == wanted.by)
+        (not wanted.by or row.by == wanted.by or (wanted.by == THE_TEAM and is_teams(row.by)))
         and (not wanted.band or band == wanted.band)
         and (not wanted.age or _is_of_age(row.changed or LONG_AGO, wanted.age, now))
     )

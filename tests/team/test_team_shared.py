@@ -4,12 +4,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pipeline.app import memories, team
+from pipeline.app import explaining, listing, memories, recall, team
 from pipeline.app.application import App
+from pipeline.app.selecting import Filter
 from pipeline.app.writing import Change, update_memory
 from pipeline.core.clock import FixedClock
 from pipeline.core.errors import InputError, TeamError
 from pipeline.core.ids import digest
+from pipeline.server import lean
+from pipeline.sharing.state import Share
 from pipeline.team.revisions import Outgoing
 
 pytestmark = pytest.mark.postgres
@@ -33,6 +36,10 @@ class Person:
         """What stands in the team's folder: body and author by name."""
         found = team._shared(self.app).open_store().scan().documents
         return {item.name: (item.memory.body.strip(), item.memory.extra.get("author")) for item in found}
+
+    def state(self):
+        """What is known here of the team's folder."""
+        return Share.of(self.app.home, self.store / "team").read()
 
 
 @pytest.fixture
@@ -192,3 +199,24 @@ def test_what_is_changed_by_hand_goes_out_in_the_name_of_who_changed_it(pair):
     assert ann.texts() == {name: ("We deploy on Fridays.", "Bob")}
     (document,) = team._shared(ann.app).open_store().scan().documents
     assert str(document.memory.extra["decided"]) == "2026-11-23"
+
+
+def test_who_said_it_is_named_wherever_it_is_shown(pair):
+    ann, bob = pair
+    name = ann.add("We deploy on Mondays.")
+    team.share(ann.app, name)
+    team.now(bob.app)
+    (row,), _ = listing.live(team._shared(bob.app), None)
+    assert (row.by, row.scope) == ("Ann (the team)", "team")
+    hit = recall.recall(team._shared(bob.app), "when do we deploy?").items[0]
+    assert hit.by == "Ann (the team)"
+    assert 'by="Ann (the team)"' in hit.text
+    found = explaining.why(team._shared(bob.app), name)
+    assert found.by == "Ann (the team)"
+    machine = ann.state().machine
+    assert found.told is not None
+    assert (found.told.author, found.told.decided, found.told.machine) == ("Ann", "2026-11-20", machine)
+    assert [found.told.revision] == next(iter(bob.state().here.values())).heads
+    assert not found.told.here
+    (answer,) = lean.hits(team._shared(bob.app), {"query": "deploy"}, Filter())["memories"]
+    assert answer["by"] == "Ann (the team)"

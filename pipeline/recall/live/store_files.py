@@ -233,6 +233,7 @@ def describe(text: str, path: str) -> "dict[str, Any]":
         "tags": fields.texts_of(get("tags")),
         "cues": fields.texts_of(get("cues")),
         "origin": origin,
+        "author": fields.text_of(get("author")),
         "said": max(moments, key=_first)[1] if moments else _first_time(get, origin),
         "importance": fields.share_of(get("importance"), 0.5),
         "pinned": memory_format.is_true(get("pinned")) or path.startswith(f"{VAULT}/"),
