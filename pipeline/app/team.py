@@ -7,25 +7,22 @@ theirs: it is shown as the team's, with who said it and since when, and never be
 from __future__ import annotations
 
 import shutil
-from copy import copy
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass
 from typing import Any
 
 from pipeline.app import retired
 from pipeline.app.application import App
-from pipeline.core import zone
+from pipeline.app.offered import shared_of, state_of
 from pipeline.core.atomic import ensure_dir
 from pipeline.core.errors import InputError, TeamError
-from pipeline.core.ids import derived_id, new_id
-from pipeline.domain.memory import Memory
+from pipeline.core.ids import new_id
 from pipeline.hooklib.ownership import TEAM
 from pipeline.revision import Door
-from pipeline.revision.compose import Removal, lost_between
+from pipeline.sharing.choosing import plan_copy, withdraw
 from pipeline.sharing.run import Synced, sync
-from pipeline.sharing.signing import AUTHOR, SINCE
+from pipeline.sharing.signing import AUTHOR
 from pipeline.sharing.state import Share, State, machine_id
-from pipeline.store import Move, Put
+from pipeline.store import Put
 from pipeline.team import members, schema
 from pipeline.team.connecting import parse, within
 from pipeline.verify.flaw import Flaw
@@ -81,7 +78,7 @@ def found_team(app: App, name: str, url: str, person: str) -> Joined:
 
 def invite(app: App, login: str, person: str) -> str:
     """Let `login` at the database join the team here, shown as `person`; return the team's name."""
-    state = _state(app)
+    state = _state_of(app)
     within(parse(state.remote), lambda connection: members.invite(connection, state.team, login, person))
     return state.team_name
 
@@ -127,27 +124,21 @@ def share(app: App, name: str) -> tuple[str, Synced]:
 
     It goes without what was said in this person's sessions. Sharing it again brings the copy in step.
     """
-    state = _state(app)
+    state = _state_of(app)
     store = app.open_store()
     document = retired.read(store, name)
     shared = _shared(app)
     folder = shared.open_store()
-    memory = _copy(document.memory, state.person, app.clock.now())
-    door = Door(folder, now=app.clock.now(), approved=True)
-    there = next((item for item in folder.scan().documents if item.own_id == memory.id), None)
-    if there is None:
-        planned: Put | Move | Flaw = door.create(memory)
-    else:
-        gone = lost_between(there.memory.body, memory.body, ())
-        removals = [Removal(text, reason="shared anew") for text in gone]
-        planned = door.revise(there, replace(memory, name=there.name, path=there.path), removals)
+    moment = app.clock.now()
+    door = Door(folder, now=moment, approved=True)
+    planned = plan_copy(door, folder.scan().documents, document.memory, state.person, moment)
     if isinstance(planned, Flaw):
         raise InputError(
             f"it {planned.reason}", file=document.path, fix="Others would read it; keep it yours."
         )
     door.write(_change_id(), f"{SHARED} {document.name}")
     shared.follow(folder)
-    called = planned.memory.name if isinstance(planned, Put) else memory.name
+    called = planned.memory.name if isinstance(planned, Put) else document.name
     return called, now(app)
 
 
@@ -156,7 +147,7 @@ def unshare(app: App, name: str) -> tuple[str, Synced]:
 
     What somebody has read of it they have read: it stays in the revisions.
     """
-    state = _state(app)
+    state = _state_of(app)
     shared = _shared(app)
     folder = shared.open_store()
     document = retired.read(folder, name)
@@ -174,7 +165,7 @@ def unshare(app: App, name: str) -> tuple[str, Synced]:
 
 def now(app: App, *, force: bool = False) -> Synced:
     """Keep the team's folder in step now; what can't be reached is told in the answer."""
-    _state(app)
+    _state_of(app)
     shared = _shared(app)
     store = shared.open_store(create=True)
     kept = Share.of(app.home, shared.store_path)
@@ -187,7 +178,7 @@ def now(app: App, *, force: bool = False) -> Synced:
 
 def status(app: App) -> Standing:
     """Return how it stands, with the members and their machines as the database has them."""
-    state = _state(app)
+    state = _state_of(app)
     found: tuple[list[dict[str, Any]], list[dict[str, Any]]] | None = None
     error = state.error
     try:
@@ -216,24 +207,16 @@ def leave(app: App) -> tuple[str, str]:
 
     At the database the membership ends, so no machine of this login reads or writes there any more.
     """
-    state = _state(app)
+    state = _state_of(app)
     within(parse(state.remote), lambda connection: members.leave(connection, state.team))
     shared = _shared(app)
     kept = Share.of(app.home, shared.store_path)
     with kept.locked():
         kept.forget()
         shutil.rmtree(kept.repository, ignore_errors=True)
+    with app.ledger() as ledger:
+        withdraw(ledger, app.open_store(), now=app.clock.now())
     return state.team_name, str(shared.store_path)
-
-
-# -- one memory -----------------------------------------------------------------------------------------
-
-
-def _copy(memory: Memory, person: str, moment: datetime) -> Memory:
-    """Return `memory` as the team gets it: signed, without relations to what the others have not."""
-    extra = {**memory.extra, AUTHOR: person, SINCE: zone.day(memory.updated or memory.created or moment)}
-    known = derived_id("shared with a team", memory.id or memory.path)
-    return replace(memory, id=known, path="", relations=(), sources=(), pinned=False, extra=extra)
 
 
 def _change_id() -> str:
@@ -243,17 +226,9 @@ def _change_id() -> str:
 # -- where it is ----------------------------------------------------------------------------------------
 
 
-def _state(app: App) -> State:
+def _state_of(app: App) -> State:
     app.require_settings()
-    kept = Share.of(app.home, _shared(app).store_path)
-    state = kept.read() if kept.file.is_file() else None
-    if state is None or not state.team:
-        raise InputError(
-            "this project is in no team",
-            file=str(app.store_path),
-            fix="`reverie team join NAME --database URL`, or `reverie team init` founds one.",
-        )
-    return state
+    return state_of(app)
 
 
 def _shared(app: App, *, create: bool = False) -> App:
@@ -262,9 +237,7 @@ def _shared(app: App, *, create: bool = False) -> App:
     if create:
         app.open_store(create=True)
         ensure_dir(folder)
-    other = copy(app)
-    other.store_override = folder
-    return other
+    return shared_of(app)
 
 
 def _people(connection: Any, team: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

@@ -164,7 +164,16 @@ class Share:
         held, refused = len(state.held), len(state.refused)
         turn.write(
             self.folder,
-            turn.Turn(state.store, state.remote, state.tried, state.done, state.error, held, refused),
+            turn.Turn(
+                state.store,
+                state.remote,
+                state.team_name,
+                state.tried,
+                state.done,
+                state.error,
+                held,
+                refused,
+            ),
         )
 
 

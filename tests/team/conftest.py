@@ -6,8 +6,10 @@ import json
 
 import pytest
 
+from pipeline.app import team
 from pipeline.team import connecting, members, revisions, schema
 from tests.support.postgres import programs, running
+from tests.support.teammates import Person
 
 _NUMBERS = itertools.count(1)
 
@@ -52,6 +54,15 @@ class Desk:
 @pytest.fixture
 def work(server):
     return Desk(server)
+
+
+@pytest.fixture
+def pair(work, tmp_path, monkeypatch):
+    ann, bob = (Person(tmp_path / login, monkeypatch, work.server.url(login)) for login in ("ann", "bob"))
+    assert team.join(ann.app, work.name, ann.url).person == "Ann"
+    assert team.invite(ann.app, "bob", "Bob") == work.name
+    assert team.join(bob.app, work.name, bob.url).first.error == ""
+    return ann, bob
 
 
 def revision(text, *parents, memory="m-1"):

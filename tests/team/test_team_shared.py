@@ -4,51 +4,16 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pipeline.app import explaining, listing, memories, recall, team
-from pipeline.app.application import App
+from pipeline.app import explaining, listing, recall, team
 from pipeline.app.selecting import Filter
 from pipeline.app.writing import Change, update_memory
-from pipeline.core.clock import FixedClock
 from pipeline.core.errors import InputError, TeamError
 from pipeline.core.ids import digest
 from pipeline.server import lean
-from pipeline.sharing.state import Share
 from pipeline.team.revisions import Outgoing
+from tests.support.teammates import Person
 
 pytestmark = pytest.mark.postgres
-
-
-class Person:
-    """Somebody at a machine of their own."""
-
-    def __init__(self, folder, monkeypatch, url):
-        self.url = url
-        self.store = folder / "memory"
-        self.store.mkdir(parents=True)
-        monkeypatch.setenv("REVERIE_HOME", str(folder / "reverie"))
-        self.app = App(store=self.store)
-        self.app.clock = FixedClock(datetime(2026, 11, 20, 9, tzinfo=UTC))
-
-    def add(self, statement, kind="project", **more):
-        return memories.add(self.app, statement, kind=kind, force=True, **more).name
-
-    def texts(self):
-        """What stands in the team's folder: body and author by name."""
-        found = team._shared(self.app).open_store().scan().documents
-        return {item.name: (item.memory.body.strip(), item.memory.extra.get("author")) for item in found}
-
-    def state(self):
-        """What is known here of the team's folder."""
-        return Share.of(self.app.home, self.store / "team").read()
-
-
-@pytest.fixture
-def pair(work, tmp_path, monkeypatch):
-    ann, bob = (Person(tmp_path / login, monkeypatch, work.server.url(login)) for login in ("ann", "bob"))
-    assert team.join(ann.app, work.name, ann.url).person == "Ann"
-    assert team.invite(ann.app, "bob", "Bob") == work.name
-    assert team.join(bob.app, work.name, bob.url).first.error == ""
-    return ann, bob
 
 
 def test_what_one_shares_the_other_has_with_name_and_day(pair):
