@@ -273,10 +273,10 @@ class _Run:
         for ident in sorted(changed):
             if not self._records[ident]:
                 continue
-            said = self._said_of(ident)
-            asks = [[item.sentence, list(item.kept), list(item.other)] for item in said.questions]
+            meaning = self._said_of(ident)
+            asks = [[item.sentence, list(item.kept), list(item.other)] for item in meaning.questions]
             known[ident] = Known(
-                list(said.heads), list(said.first), said.path, said.path, _blob(said.file), asks
+                list(meaning.heads), list(meaning.first), meaning.path, meaning.path, _blob(meaning.file), asks
             )
         for ident, path in placed(known).items():
             item = known[ident]
