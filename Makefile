@@ -19,10 +19,10 @@ IN_MEMORY = TMPDIR="$$(sh .ci/scratch)"
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-whole test-recipes test-postgres sweeps check coverage format bench bench-full performance test-realclient picture client versions clean
+.PHONY: help demo test test-whole test-recipes test-postgres test-postgres-whole sweeps check coverage format bench bench-full performance test-realclient picture client versions clean
 
 help:  ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-20s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.installed  ## A session becomes memories, with recorded model calls: no key
 	@$(BIN)/reverie demo
@@ -38,6 +38,9 @@ test-recipes: $(VENV)/.installed $(RECIPES)/.installed  ## jq, awk and pandas on
 		$(BIN)/python -m pytest -ra -m recipes tests/formats
 
 test-postgres: $(VENV)/.installed  ## A team's database, on a PostgreSQL server of its own; needs Debian's package postgresql
+	$(IN_MEMORY) $(BIN)/python -m pytest -ra -m "postgres and not whole" tests/team
+
+test-postgres-whole: $(VENV)/.installed  ## The same with twenty members of two hundred changes each: minutes
 	$(IN_MEMORY) $(BIN)/python -m pytest -ra -m postgres tests/team
 
 sweeps: $(VENV)/.installed  ## The rest of each sweep, which make test leaves out

@@ -22,7 +22,7 @@ class Person:
         self.store.mkdir(parents=True)
         monkeypatch.setenv("REVERIE_HOME", str(folder / "reverie"))
         self.app = App(store=self.store)
-        self.app.clock = FixedClock(datetime(2026, 11, 20, 9, tzinfo=UTC))
+        self.app.clock = self.clock = FixedClock(datetime(2026, 11, 20, 9, tzinfo=UTC))
 
     def add(self, statement, kind="project", **more):
         return memories.add(self.app, statement, kind=kind, force=True, **more).name
@@ -46,4 +46,4 @@ class Person:
 
     def wait(self, **span):
         """Let time pass."""
-        self.app.clock.at += timedelta(**span)
+        self.clock.at += timedelta(**span)
