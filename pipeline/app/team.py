@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from pipeline.app import retired
@@ -23,7 +24,7 @@ from pipeline.sharing.run import Synced, sync
 from pipeline.sharing.signing import AUTHOR
 from pipeline.sharing.state import Share, State, machine_id
 from pipeline.store import Put
-from pipeline.team import members, schema
+from pipeline.team import members, schema, spending
 from pipeline.team.connecting import parse, within
 from pipeline.verify.flaw import Flaw
 
@@ -42,7 +43,10 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How this project stands with its team; `members` and `machines` None where nobody could be asked."""
+    """How this project stands with its team; the last three are None where nobody could be asked.
+
+    `costs` are what calls of a model for the team cost, by member and project.
+    """
 
     team: str
     url: str
@@ -56,6 +60,7 @@ class Standing:
     odd: list[str]
     members: list[dict[str, Any]] | None
     machines: list[dict[str, Any]] | None
+    costs: list[dict[str, Any]] | None
 
 
 def found_team(app: App, name: str, url: str, person: str) -> Joined:
@@ -179,10 +184,13 @@ def now(app: App, *, force: bool = False) -> Synced:
 def status(app: App) -> Standing:
     """Return how it stands, with the members and their machines as the database has them."""
     state = _state_of(app)
-    found: tuple[list[dict[str, Any]], list[dict[str, Any]]] | None = None
+    people: list[dict[str, Any]] | None = None
+    machines: list[dict[str, Any]] | None = None
+    costs: list[dict[str, Any]] | None = None
     error = state.error
     try:
-        found = within(parse(state.remote), lambda connection: _people(connection, state.team))
+        address = parse(state.remote)
+        people, machines, costs = within(address, lambda connection: _people(connection, state.team))
     except TeamError as failed:
         error = str(failed)
     waiting = _waiting(app, state)
@@ -197,8 +205,9 @@ def status(app: App) -> Standing:
         [{"name": item.name, "why": item.why} for item in state.held.values()],
         [{"name": item.name, "why": item.why} for item in state.refused.values()],
         state.odd,
-        found[0] if found else None,
-        found[1] if found else None,
+        people,
+        machines,
+        costs,
     )
 
 
@@ -240,7 +249,7 @@ def _shared(app: App, *, create: bool = False) -> App:
     return shared_of(app)
 
 
-def _people(connection: Any, team: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _people(connection: Any, team: str) -> tuple[list[dict[str, Any]], ...]:
     latest = next((item.latest for item in members.teams(connection) if item.id == team), 0)
     people = [
         {"login": item.login, "person": item.person, "state": item.state, "since": item.since.isoformat()}
@@ -256,7 +265,16 @@ def _people(connection: Any, team: str) -> tuple[list[dict[str, Any]], list[dict
         }
         for item in members.machines(connection, team)
     ]
-    return people, machines
+    named = {item["login"]: item["person"] for item in people}
+    totals: dict[tuple[str, str], tuple[int, Decimal]] = {}
+    for cost in spending.costs(connection, team):
+        calls, dollars = totals.get((cost.login, cost.project), (0, Decimal()))
+        totals[cost.login, cost.project] = (calls + cost.calls, dollars + cost.dollars)
+    costs = [
+        {"person": named.get(login, login), "project": project, "calls": calls, "dollars": float(dollars)}
+        for (login, project), (calls, dollars) in sorted(totals.items())
+    ]
+    return people, machines, costs
 
 
 def _waiting(app: App, state: State) -> int:

@@ -162,6 +162,9 @@ def _tell_status(app: App, found: Standing) -> None:
         machines = [item for item in found.machines or () if item["login"] == row["login"]]
         lag = "; ".join(_lag(item) for item in machines) or "no machine yet"
         output.line(f"{row['person']:<13} {row['state']} since {zone.day(row['since'])}; {lag}")
+    for row in found.costs or ():
+        calls = count(row["calls"], "call")
+        output.line(f"{row['person']:<13} {row['project']}: ${row['dollars']:.4f} for {calls}")
 
 
 def _lag(machine: dict[str, object]) -> str:

@@ -276,7 +276,12 @@ class _Run:
             meaning = self._said_of(ident)
             asks = [[item.sentence, list(item.kept), list(item.other)] for item in meaning.questions]
             known[ident] = Known(
-                list(meaning.heads), list(meaning.first), meaning.path, meaning.path, _blob(meaning.file), asks
+                list(meaning.heads),
+                list(meaning.first),
+                meaning.path,
+                meaning.path,
+                _blob(meaning.file),
+                asks,
             )
         for ident, path in placed(known).items():
             item = known[ident]

@@ -1,6 +1,8 @@
 """Two people with a home and a project each: what one shares the other has, as the team's."""
 
+import uuid
 from datetime import UTC, datetime
+from decimal import Decimal
 
 import pytest
 
@@ -10,6 +12,7 @@ from pipeline.app.writing import Change, update_memory
 from pipeline.core.errors import InputError, TeamError
 from pipeline.core.ids import digest
 from pipeline.server import lean
+from pipeline.team import spending
 from pipeline.team.revisions import Outgoing
 from tests.support.teammates import Person
 
@@ -134,6 +137,23 @@ def test_status_names_members_and_how_far_their_machines_are(pair):
     assert [(one["person"], one["state"]) for one in found.members] == [("Ann", "active"), ("Bob", "active")]
     assert [(one["login"], one["behind"]) for one in found.machines] == [("ann", 0), ("bob", 0)]
     assert (found.memories, found.waiting, found.error) == (1, 0, "")
+
+
+def test_status_names_what_each_member_spent_on_each_project(pair, work):
+    ann, bob = pair
+    spent = (
+        ("ann", "shop", "0.02"),
+        ("ann", "shop", "0.01"),
+        ("bob", "shop", "0.05"),
+        ("ann", "till", "0.5"),
+    )
+    for number, (login, project, dollars) in enumerate(spent):
+        call = spending.Call(str(uuid.uuid4()), "laptop", project, "extraction", f"work-{number}")
+        work.as_(login, spending.reserve, work.team, call, Decimal(1))
+        done = {"dollars": Decimal(dollars), "read_tokens": 10, "written_tokens": 1}
+        work.as_(login, spending.settle, work.team, call, "{}", **done)
+    found = [tuple(row.values()) for row in team.status(bob.app).costs]
+    assert found == [("Ann", "shop", 2, 0.03), ("Ann", "till", 1, 0.5), ("Bob", "shop", 1, 0.05)]
 
 
 def test_who_is_not_invited_joins_nothing(work, tmp_path, monkeypatch):
