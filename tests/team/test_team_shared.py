@@ -140,7 +140,7 @@ def test_status_names_members_and_how_far_their_machines_are(pair):
 
 
 def test_status_names_what_each_member_spent_on_each_project(pair, work):
-    ann, bob = pair
+    bob = pair[1]
     spent = (
         ("ann", "shop", "0.02"),
         ("ann", "shop", "0.01"),
