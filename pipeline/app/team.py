@@ -24,6 +24,7 @@ from pipeline.sharing.run import Synced, sync
 from pipeline.sharing.signing import AUTHOR
 from pipeline.sharing.state import Share, State, machine_id
 from pipeline.store import Put
+from pipeline.store.ownership import access
 from pipeline.team import members, schema, spending
 from pipeline.team.connecting import parse, within
 from pipeline.verify.flaw import Flaw
@@ -69,6 +70,7 @@ def found_team(app: App, name: str, url: str, person: str) -> Joined:
     A team of that name which this login is in already is joined. Raises ConfigError for the address and
     TeamError for what the database refuses.
     """
+    access.require_person(app.store_path)
     app.require_settings()
     address = parse(url)
 
@@ -83,6 +85,7 @@ def found_team(app: App, name: str, url: str, person: str) -> Joined:
 
 def invite(app: App, login: str, person: str) -> str:
     """Let `login` at the database join the team here, shown as `person`; return the team's name."""
+    access.require_person(app.store_path)
     state = _state_of(app)
     within(parse(state.remote), lambda connection: members.invite(connection, state.team, login, person))
     return state.team_name
@@ -90,6 +93,7 @@ def invite(app: App, login: str, person: str) -> str:
 
 def join(app: App, name: str, url: str) -> Joined:
     """Keep ``team/`` of this project in step with the team `name` at `url` from now on."""
+    access.require_person(app.store_path)
     app.require_settings()
     if app.is_team or app.is_user_scope:
         raise InputError("a team is joined with a project", fix="Go into the project's folder.")
@@ -129,6 +133,7 @@ def share(app: App, name: str) -> tuple[str, Synced]:
 
     It goes without what was said in this person's sessions. Sharing it again brings the copy in step.
     """
+    access.require_person(app.store_path)
     state = _state_of(app)
     store = app.open_store()
     document = retired.read(store, name)
@@ -152,6 +157,7 @@ def unshare(app: App, name: str) -> tuple[str, Synced]:
 
     What somebody has read of it they have read: it stays in the revisions.
     """
+    access.require_person(app.store_path)
     state = _state_of(app)
     shared = _shared(app)
     folder = shared.open_store()
@@ -216,6 +222,7 @@ def leave(app: App) -> tuple[str, str]:
 
     At the database the membership ends, so no machine of this login reads or writes there any more.
     """
+    access.require_person(app.store_path)
     state = _state_of(app)
     within(parse(state.remote), lambda connection: members.leave(connection, state.team))
     shared = _shared(app)

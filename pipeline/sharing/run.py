@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pipeline.core import faults
@@ -18,10 +19,10 @@ from pipeline.sharing import questions
 from pipeline.sharing.incoming import Arrival, Bringing, placed, renamed, wanted
 from pipeline.sharing.merging import State as Said
 from pipeline.sharing.merging import state_of
-from pipeline.sharing.outgoing import IsSecret, Look, key_of, told_in
+from pipeline.sharing.outgoing import Hold, IsSecret, Look, key_of, takes_all, told_in
 from pipeline.sharing.repository import OfflineError, RefusedError, Repository, SyncError
 from pipeline.sharing.revisions import FORGOTTEN, REVISIONS, Note, Record, Revision, records_in
-from pipeline.sharing.signing import sign
+from pipeline.sharing.signing import held_back, sign
 from pipeline.sharing.state import Known, Share, State
 from pipeline.store.history import forgotten
 from pipeline.store.ownership import access
@@ -61,20 +62,29 @@ class Synced:
 
 
 def sync(
-    share: Share, store: Store, *, clock: Clock, ledger: Ledger | None = None, force: bool = False
+    share: Share,
+    store: Store,
+    *,
+    clock: Clock,
+    ledger: Ledger | None = None,
+    force: bool = False,
+    unattended: bool = False,
 ) -> Synced:
     """Keep `store` in step with the remote of `share`; what can't be reached is told, and waits.
 
     With `force` a rewritten remote is joined as it is, doubtful texts come in, and a folder that lost most of
-    its files takes them away elsewhere. Raises SyncError where our own repository can't be used.
+    its files takes them away elsewhere. Where nobody typed it (`unattended`), what was changed by hand in a
+    team's folder stays here. Raises SyncError where our own repository can't be used.
     """
     with share.locked():
         state = share.read()
         if state is None:
             raise SyncError("this folder is kept in step with nothing", fix="`reverie sync init REMOTE`.")
         if state.team:
-            sign(store, state, now=clock.now())
+            sign(store, state, now=clock.now(), unattended=unattended)
         run = _Run(share, state, store, clock, ledger, force=force)
+        if state.team and unattended:
+            run.hold = partial(held_back, store)
         try:
             run.exchange()
             run.bring()
@@ -105,6 +115,7 @@ class _Run:
         self._clock = clock
         self._ledger = ledger
         self._force = force
+        self.hold: Hold = takes_all
         self._repository = repository_of(share, state)
         self._repository.make()
         self._files: dict[str, str] = {}
@@ -198,6 +209,7 @@ class _Run:
             now=self._clock.now(),
             is_secret=self._secret_finder(),
             force=self._force,
+            hold=self.hold,
         )
         self._load(looking.changed())
         look = looking.take()

@@ -12,7 +12,7 @@ from pipeline.revision import Door
 
 if TYPE_CHECKING:
     from pipeline.sharing.state import State
-    from pipeline.store import Store
+    from pipeline.store import Document, Store
 
 AUTHOR = "author"
 """In the front matter of a team's memory: who of the team says it."""
@@ -20,13 +20,29 @@ SINCE = "decided"
 """In the front matter of a team's memory: the day since which it holds."""
 
 
-def sign(store: Store, state: State, *, now: datetime) -> None:
-    """Put this person's name on what was changed in the team's folder `store`, whoever wrote it first."""
+BY_HAND = "was changed by hand; `reverie team sync`, typed in a terminal, sends it in your name"
+
+
+def held_back(store: Store, document: Document) -> str:
+    """Return why `document` of a team's folder waits for a person, "" where it does not.
+
+    Whoever writes files there, a session too, would speak in this person's name.
+    """
+    return "" if store.is_as_written(document) else BY_HAND
+
+
+def sign(store: Store, state: State, *, now: datetime, unattended: bool) -> None:
+    """Put this person's name on what was changed in the team's folder `store`, whoever wrote it first.
+
+    Where it is `unattended` no person typed that, and what is `held_back` stays as it is.
+    """
     was = {item.path: item.digest for known in (state.here, state.begun) for item in known.values()}
     door = Door(store, now=now, approved=True)
     for document in store.scan().documents:
         extra = document.memory.extra
         if was.get(document.path) == document.digest or extra.get(AUTHOR, "") == state.person:
+            continue
+        if unattended and held_back(store, document):
             continue
         day = zone.day(now) if document.path in was else extra.get(SINCE, zone.day(now))
         door.revise(document, replace(document.memory, extra={**extra, AUTHOR: state.person, SINCE: day}))

@@ -89,7 +89,7 @@ class InStep:
                 return
             store = context.opened_store(store_path)
             self._share(share, store)
-            done = sync(share, store, clock=context.clock, ledger=context.ledger)
+            done = sync(share, store, clock=context.clock, ledger=context.ledger, unattended=True)
         except (ReverieError, OSError, *ODD_DATA) as error:
             LOG.warning("sync of %s has to wait: %s", job.key, cause(error), extra=log_fields(job))
             context.put_back(job, retry.SYNC.retry_after(error, job.attempts), cause(error))

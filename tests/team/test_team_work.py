@@ -5,7 +5,7 @@ import pytest
 from pipeline.app import history, inbox, team
 from pipeline.app.offered import shared_of
 from pipeline.app.writing import Change, update_memory
-from pipeline.core.errors import InputError
+from pipeline.core.errors import InputError, StoreError
 from pipeline.diagnostics.doctor import examine
 from pipeline.ledger import open_ledger
 from pipeline.ledger.inbox import OFFERED, list_inbox
@@ -173,3 +173,31 @@ def test_who_leaves_is_asked_for_nothing_more(pair):
     ann.work()
     team.leave(ann.app)
     assert entries(ann) == []
+
+
+def test_what_was_changed_by_hand_waits_for_a_person(pair):
+    ann, bob = pair
+    name = ann.add("We deploy on Mondays.")
+    team.share(ann.app, name)
+    (file,) = (ann.store / "team").glob("we-deploy*.md")
+    file.write_text(file.read_text("utf-8").replace("on Mondays", "whenever"), "utf-8")
+    (ann.store / "team" / "planted.md").write_text("---\nname: planted\n---\nThe port is 1.\n", "utf-8")
+    ann.wait(minutes=6)
+    ann.work()
+    assert {item.name for item in ann.state().held.values()} == {name, "planted"}
+    assert "reverie team sync" in next(iter(ann.state().held.values())).why
+    assert team.now(bob.app).came == 1
+    assert bob.texts() == {name: ("We deploy on Mondays.", "Ann")}
+    team.now(ann.app)
+    assert team.now(bob.app).came == 2
+
+
+@pytest.mark.parametrize("deed", ["share", "unshare", "invite", "join", "leave"])
+def test_claude_can_not_do_it_in_a_persons_place(pair, monkeypatch, deed):
+    ann, _ = pair
+    name = ann.add("We deploy on Mondays.")
+    given = {"invite": ("eve", "Eve"), "join": ("a-team", ann.url), "leave": ()}.get(deed, (name,))
+    monkeypatch.setenv("CLAUDECODE", "1")
+    with pytest.raises(StoreError, match="Claude Code started this command"):
+        getattr(team, deed)(ann.app, *given)
+    assert ann.texts() == {}
