@@ -51,6 +51,7 @@ _OPTIONS = {
 _MOVED = re.compile(
     r"fetch first|non-fast-forward|failed to update ref|cannot lock ref|stale info|incorrect old value"
 )
+_COMMIT = re.compile(r"[0-9a-f]{40}")
 _EMPTY = re.compile(r"couldn't find remote ref", re.IGNORECASE)
 _SHALLOW = re.compile(r"shallow", re.IGNORECASE)
 _GC_EVERY = 50
@@ -85,19 +86,24 @@ class Repository:
         if not (self.path / "HEAD").is_file():
             ensure_dir(self.path.parent)
             self._call("init", "--quiet", "--bare", "--template=", str(self.path), here=False)
-        self._call("symbolic-ref", "HEAD", BRANCH)
+            self._call("symbolic-ref", "HEAD", BRANCH)
         self._clear()
 
     def _clear(self) -> None:
         # Whoever calls holds our own lock, so no git of ours is alive. One that was killed left these.
-        for pattern in ("*.lock", "refs/**/*.lock", "objects/**/tmp_*", "fast_import_crash_*"):
-            for left in self.path.glob(pattern):
-                left.unlink(missing_ok=True)
+        for left in (*self.path.glob("*.lock"), *(self.path / "refs").rglob("*.lock")):
+            left.unlink(missing_ok=True)
 
     # -- looking ------------------------------------------------------------------------------------
 
     def tip(self, ref: str = BRANCH) -> str:
         """Return the commit that `ref` names, "" for none."""
+        try:
+            name = (self.path / ref).read_text("ascii").strip()
+        except FileNotFoundError:
+            name = ""  # None, or packed with others.
+        if _COMMIT.fullmatch(name):
+            return name
         code, out, _ = self._run("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")
         return out.decode().strip() if code == 0 else ""
 
@@ -177,10 +183,12 @@ class Repository:
         self._call("update-ref", ref, commit)
 
     def tidy(self) -> None:
-        """Pack what many commits left lying about, now and then."""
+        """Pack what many commits left lying about, now and then, and remove what killed ones left."""
         loose = sum(1 for _ in (self.path / "objects").glob("[0-9a-f][0-9a-f]/*"))
         packs = sum(1 for _ in (self.path / "objects/pack").glob("*.pack"))
         if loose > 40 * _GC_EVERY or packs > _GC_EVERY:
+            for left in (*self.path.glob("objects/*/tmp_*"), *self.path.glob("fast_import_crash_*")):
+                left.unlink(missing_ok=True)
             self._call("gc", "--quiet", "--prune=now", seconds=_NET_SECONDS)
 
     # -- the remote ---------------------------------------------------------------------------------

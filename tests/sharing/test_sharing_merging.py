@@ -150,10 +150,20 @@ def test_a_guess_does_not_become_a_persons_word():
     one, two = Clone(1, 0), Clone(2, 0)
     one.write(file_of("One.\n"), 1)
     one.meet(two)
-    one.write(file_of("One. Two.\n", origin="user-confirmed"), 2)
-    two.write(file_of("One. Three.\n", origin="assistant-inferred"), 3)
+    one.write(file_of("One. Two.\n", origin="assistant-inferred"), 2)
+    two.write(file_of("One. Three.\n", origin="user-confirmed"), 3)
     one.meet(two)
     assert text_of(one.state()).origin == "assistant-inferred"
+
+
+def test_two_words_of_one_moment_come_in_one_order():
+    one, two = Clone(1, 0), Clone(2, 0)
+    one.write(file_of("One.\n"), 1)
+    one.meet(two)
+    made = one.write(file_of("One more.\n"), 2), two.write(file_of("One less.\n"), 2)
+    assert made[0].clock == made[1].clock
+    first = next(iter(one.known.values()))
+    assert state_of([first, *made]) == state_of([first, *reversed(made)])
 
 
 def test_a_record_says_what_it_said():
@@ -161,6 +171,7 @@ def test_a_record_says_what_it_said():
     assert read_record(made.file_name, made.data) == made
 
 
+@settings(max_examples=50)
 @given(BODIES, BODIES, st.randoms(use_true_random=False))
 def test_a_body_says_just_the_sentences_of_its_row(left, right, chance):
     rows = row_of(left, 0), row_of(right, 1)
@@ -188,7 +199,7 @@ def _edited(body: str, chance: random.Random, fresh: str) -> str:
 
 def _history(chance: random.Random, clones: int, steps: int) -> tuple[list[Clone], set[str]]:
     """Machines that write, forget, take away and meet in any order, and every sentence that was said."""
-    found = [Clone(number, chance.randrange(-20_000_000, 20_000_000)) for number in range(1, clones + 1)]
+    found = [Clone(number, chance.choice((-7_200_000, 0, 0, 90_000_000))) for number in range(1, clones + 1)]
     said: set[str] = set()
     for step in range(steps):
         one = chance.choice(found)
@@ -207,10 +218,10 @@ def _history(chance: random.Random, clones: int, steps: int) -> tuple[list[Clone
 
 
 @pytest.mark.parametrize("clones", [2, 5])
-@settings(max_examples=40)
+@settings(max_examples=8)
 @given(chance=st.randoms(use_true_random=False))
 def test_all_who_know_the_same_say_the_same_and_nothing_is_lost(chance, clones):
-    found, said = _history(chance, clones, 24)
+    found, said = _history(chance, clones, 18)
     every = [revision for clone in found for revision in clone.known.values()]
     if not every:
         return
@@ -263,7 +274,7 @@ def _lost(every: Sequence[Revision], whole: State) -> set[str]:
     return {folded for own, _ in seen_by for folded in own} - stands - left_out
 
 
-@settings(max_examples=40)
+@settings(max_examples=8)
 @given(chance=st.randoms(use_true_random=False))
 def test_a_text_written_over_all_heads_stands_as_it_is(chance):
     clone = _history(chance, 3, 16)[0][0]

@@ -34,7 +34,7 @@ def pair(tmp_path: Path, remote: Path, monkeypatch: pytest.MonkeyPatch) -> tuple
 
 
 def exchange(*every: Machine) -> None:
-    for machine in (*every, *every):
+    for machine in (*every, *every[:-1]):
         assert machine.sync().error == ""
 
 

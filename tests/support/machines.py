@@ -40,8 +40,7 @@ class Machine:
 
     def join(self, remote: Path) -> machines.Begun:
         if not remote.exists():
-            machines.init(self.app, str(remote))
-            machines.leave(self.app)
+            machines.repository.make_remote(remote)
         self.link.symlink_to(remote)
         return machines.init(self.app, str(self.link))
 
