@@ -101,11 +101,11 @@ def why(app: App, name: str) -> Why:
         author=document.identity,
         waits=is_adoptable(document, store),
         left=why_left(document, store),
-        told=_told(app, store, document),
+        told=_newest_revision(app, store, document),
     )
 
 
-def _told(app: App, store: Store, document: Document) -> Told | None:
+def _newest_revision(app: App, store: Store, document: Document) -> Told | None:
     if not Home(app.home).sharing.is_dir():
         return None
     from pipeline.sharing.told import told_of  # Few homes keep anything in step.

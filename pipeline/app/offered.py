@@ -8,6 +8,7 @@ from typing import Any
 from pipeline.app.application import App
 from pipeline.core.errors import InputError
 from pipeline.hooklib.ownership import TEAM
+from pipeline.hooklib.plain import lines_of
 from pipeline.ledger.inbox import InboxItem
 from pipeline.revision import Door
 from pipeline.sharing.choosing import id_there, line_of, payload_of, plan_copy
@@ -73,7 +74,7 @@ def picked(found: InboxItem, text: str) -> dict[str, Any]:
 
     Raises InputError for a line that was not offered, and where none is left.
     """
-    wanted = {" ".join(line.split()) for line in text.splitlines() if line.strip()}
+    wanted = {" ".join(line.split()) for line in lines_of(text) if line.strip()}
     rows = {" ".join(line_of(row).split()): row for row in found.payload["memories"]}
     odd = sorted(wanted - rows.keys())
     if odd:

@@ -186,7 +186,7 @@ def _tell_why(found: Why, app: App) -> None:
             **({"written by": _author(found.author)} if found.author else {}),
             **({"changed by Reverie": _changes(found)} if not found.ours else {}),
             **({"accepted by you": f"{found.accepted}, in the inbox"} if found.accepted else {}),
-            **_told(found),
+            **_revision(found),
             **({"found as well as": ", ".join(memory.aliases)} if memory.aliases else {}),
         }
     )
@@ -203,15 +203,15 @@ def _tell_why(found: Why, app: App) -> None:
     _tell_runs(found)
 
 
-def _told(found: Why) -> dict[str, str]:
+def _revision(found: Why) -> dict[str, str]:
     """Return which revision it is, whose and of which machine; {} where it is kept in step with nobody."""
-    told = found.told
-    if told is None:
+    newest = found.told
+    if newest is None:
         return {}
-    machine = f"{told.machine}, this one" if told.here else told.machine
-    more = "; the file was changed since" if told.changed else ""
-    shown = {"author": told.author, "decided": told.decided}
-    shown |= {"machine": f"{machine}, {minute(told.at)}", "revision": f"{told.revision[:12]}{more}"}
+    machine = f"{newest.machine}, this one" if newest.here else newest.machine
+    more = "; the file was changed since" if newest.changed else ""
+    shown = {"author": newest.author, "decided": newest.decided}
+    shown |= {"machine": f"{machine}, {minute(newest.at)}", "revision": f"{newest.revision[:12]}{more}"}
     return {label: text for label, text in shown.items() if text}
 
 

@@ -115,16 +115,16 @@ def why(call: Call, given: dict[str, Any]) -> Answer:
     """Return where a memory comes from."""
     app = scopes.holder(call.app(), given["name"])
     found = explaining.why(app, given["name"])
-    memory, told = found.memory, found.told
+    memory, newest = found.memory, found.told
     return {
         "name": memory.name,
         "by": found.by,
         "origin": memory.origin,
         "written": iso(memory.created) if memory.created else "",
         "changed_by_others": not found.ours,
-        "decided": told.decided if told else "",
-        "machine": told.machine if told else "",
-        "revision": told.revision if told else "",
+        "decided": newest.decided if newest else "",
+        "machine": newest.machine if newest else "",
+        "revision": newest.revision if newest else "",
         "sources": [
             {
                 "speaker": source["speaker"],

@@ -28,7 +28,7 @@ def held_back(store: Store, document: Document) -> str:
 
     Whoever writes files there, a session too, would speak in this person's name.
     """
-    return "" if store.is_as_written(document) else BY_HAND
+    return "" if store.is_as_written(document, of_team=True) else BY_HAND
 
 
 def sign(store: Store, state: State, *, now: datetime, unattended: bool) -> None:

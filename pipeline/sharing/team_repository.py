@@ -39,7 +39,7 @@ class TeamRepository(Repository):
 
         Raises OfflineError where it can't be reached, RefusedError where it is not what it was.
         """
-        with self._told():
+        with self._as_of_a_remote():
             people, latest = self._ask(self._who)
             if latest < self._number():
                 raise RefusedError(
@@ -56,7 +56,7 @@ class TeamRepository(Repository):
         known = self.files(self.tip(INCOMING), REVISIONS, FORGOTTEN)
         ours = self.files(self.tip(), REVISIONS, FORGOTTEN)
         fresh = [path for path in ours if path not in known]
-        with self._told():
+        with self._as_of_a_remote():
             for start in range(0, len(fresh), revisions.BATCH):
                 paths = fresh[start : start + revisions.BATCH]
                 data = self.read(ours[path] for path in paths)
@@ -68,7 +68,7 @@ class TeamRepository(Repository):
     def note(self, *, waiting: int) -> None:
         """Tell the team how far this machine has read, its own revisions among it, and what waits here."""
         self.fetch()
-        with self._told():
+        with self._as_of_a_remote():
             self._ask(revisions.note_pull, self.team, self.machine, read_to=self._number(), waiting=waiting)
 
     def _who(self, connection: Any) -> tuple[dict[str, str], int]:
@@ -103,8 +103,8 @@ class TeamRepository(Repository):
         missing = {path: data for path, data in files.items() if path not in self.files(before, path)}
         if missing:
             now = int(batch[-1].kept_at.timestamp())
-            told = f"{len(missing)} from the team"
-            self.commit([before] if before else [], missing, told, now=now, ref=INCOMING)
+            message = f"{len(missing)} from the team"
+            self.commit([before] if before else [], missing, message, now=now, ref=INCOMING)
 
     def _ask(self, work: Any, *values: Any, **named: Any) -> Any:
         return within(self._address, lambda connection: work(connection, *values, **named))
@@ -114,7 +114,7 @@ class TeamRepository(Repository):
         return parse(self.remote)
 
     @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
+    def _as_of_a_remote(self) -> Iterator[None]:
         """Raise what the team's database answers as any remote's trouble."""
         try:
             yield
@@ -136,5 +136,5 @@ def _require_own_name(record: Record, person: str) -> None:
         return
     author = document.parse(record.file.encode(), record.path).extra.get(AUTHOR, "")
     if author != person:
-        told = f"it says that {author or 'nobody'} is its author, and {person} sent it"
-        raise InputError(told, file=record.path)
+        claim = f"it says that {author or 'nobody'} is its author, and {person} sent it"
+        raise InputError(claim, file=record.path)
