@@ -17,6 +17,8 @@ from pipeline.core.errors import ConfigError, TeamError, UnreachableTeamError
 from pipeline.record import record
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     import psycopg
 
 Answer = TypeVar("Answer")
@@ -119,8 +121,7 @@ def within(
     A commit whose answer was lost is done again, so `work` must be such that twice is as once. `sleep` gets
     seconds. Raises UnreachableTeamError after TRIES, and TeamError for what the database refuses.
     """
-    import psycopg
-
+    psycopg = _driver()
     for number in range(TRIES):
         try:
             with connected(address) as connection, connection.transaction():
@@ -134,12 +135,7 @@ def within(
     raise AssertionError("unreachable")  # pragma: no cover
 
 
-@contextlib.contextmanager
-def connected(address: Address) -> Iterator[psycopg.Connection[Any]]:
-    """Give a connection that waits for nothing for ever, and close it.
-
-    Raises TeamError where the extra is missing; psycopg's own errors come through.
-    """
+def _driver() -> ModuleType:
     try:
         import psycopg
     except ImportError as error:
@@ -147,6 +143,16 @@ def connected(address: Address) -> Iterator[psycopg.Connection[Any]]:
             "a team needs PostgreSQL's driver, which is not installed",
             fix="pip install 'reverie[team]'",
         ) from error
+    return psycopg
+
+
+@contextlib.contextmanager
+def connected(address: Address) -> Iterator[psycopg.Connection[Any]]:
+    """Give a connection that waits for nothing for ever, and close it.
+
+    Raises TeamError where the extra is missing; psycopg's own errors come through.
+    """
+    psycopg = _driver()
     limits = f"-c statement_timeout={STATEMENT_MILLISECONDS} -c idle_in_transaction_session_timeout=60000"
     given: dict[str, Any] = {"connect_timeout": CONNECT_SECONDS} | address.parameters
     connection = psycopg.connect(
