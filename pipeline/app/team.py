@@ -20,7 +20,7 @@ from pipeline.core.ids import new_id
 from pipeline.hooklib.ownership import TEAM
 from pipeline.revision import Door
 from pipeline.sharing.choosing import plan_copy, withdraw
-from pipeline.sharing.run import Synced, sync
+from pipeline.sharing.run import Synced, sync, team_repository_of
 from pipeline.sharing.signing import AUTHOR
 from pipeline.sharing.state import Share, State, machine_id
 from pipeline.store import Put
@@ -115,7 +115,6 @@ def join(app: App, name: str, url: str) -> Joined:
                 file=known.remote,
                 fix="`reverie team leave` first.",
             )
-        (kept.repository / "read").unlink(missing_ok=True)
         state = State(
             remote=url,
             machine=machine_id(app.home),
@@ -124,6 +123,11 @@ def join(app: App, name: str, url: str) -> Joined:
             team_name=name,
             person=person,
         )
+        if known is not None:
+            repository = team_repository_of(kept, known)
+            repository.make()
+            repository.begin_anew()
+            known.remote, known.seen = url, ""
         kept.write(known or state)
     return Joined(name, person, str(shared.store_path), now(app))
 

@@ -29,6 +29,7 @@ from pipeline.store.ownership import access
 
 if TYPE_CHECKING:
     from pipeline.ledger import Ledger
+    from pipeline.sharing.team_repository import TeamRepository
     from pipeline.store import Store
 
 MEMORIES, README_FILE = "memories", "README.md"
@@ -96,8 +97,13 @@ def sync(
 
 def repository_of(share: Share, state: State) -> Repository:
     """Return where the revisions of `state` travel: a git remote, or the database of a team."""
-    if not state.team:
-        return Repository(share.repository, state.remote)
+    if state.team:
+        return team_repository_of(share, state)
+    return Repository(share.repository, state.remote)
+
+
+def team_repository_of(share: Share, state: State) -> TeamRepository:
+    """Return that of a team's folder."""
     # Deferred: only a team needs a database.
     from pipeline.sharing.team_repository import TeamRepository
 

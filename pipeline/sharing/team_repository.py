@@ -40,10 +40,11 @@ class TeamRepository(Repository):
         Raises OfflineError where it can't be reached, RefusedError where it is not what it was.
         """
         with self._as_of_a_remote():
-            people, latest = self._ask(self._who)
-            if latest < self._number():
+            people = self._ask(self._who)
+            number, digest = self._read_to()
+            if number and self._ask(revisions.digest_at, self.team, number) != digest:
                 raise RefusedError(
-                    "the team's database has less than it had: it is another one, or came from a backup",
+                    "the team's database has not what was read there: it is another one, or came from a backup",
                     file=self.remote,
                     fix="Ask who keeps it. `reverie team join` begins anew, and sends what is known here.",
                 )
@@ -51,8 +52,17 @@ class TeamRepository(Repository):
                 self._keep(batch, people)
         return self.tip(INCOMING)
 
+    def begin_anew(self) -> None:
+        """Read all that the database has once more, and send all of this machine's that it lacks."""
+        (self.path / "read").unlink(missing_ok=True)
+        if self.tip(INCOMING):
+            self._call("update-ref", "-d", INCOMING)
+
     def push(self) -> bool:
-        """Send what the database lacks; True, since nobody's revision is in the way of another's."""
+        """Send what the database lacks; True, since nobody's revision is in the way of another's.
+
+        What other machines told is theirs to send: in this login's name nobody would take it.
+        """
         known = self.files(self.tip(INCOMING), REVISIONS, FORGOTTEN)
         ours = self.files(self.tip(), REVISIONS, FORGOTTEN)
         fresh = [path for path in ours if path not in known]
@@ -60,8 +70,10 @@ class TeamRepository(Repository):
             for start in range(0, len(fresh), revisions.BATCH):
                 paths = fresh[start : start + revisions.BATCH]
                 data = self.read(ours[path] for path in paths)
-                items = [_outgoing(read_record(path, data[ours[path]])) for path in paths]
-                self._ask(revisions.push, self.team, self.machine, items)
+                records = [read_record(path, data[ours[path]]) for path in paths]
+                items = [_outgoing(item) for item in records if item.machine == self.machine]
+                if items:
+                    self._ask(revisions.push, self.team, self.machine, items)
         self.move(self.tip(BRANCH), ref=INCOMING)
         return True
 
@@ -69,23 +81,26 @@ class TeamRepository(Repository):
         """Tell the team how far this machine has read, its own revisions among it, and what waits here."""
         self.fetch()
         with self._as_of_a_remote():
-            self._ask(revisions.note_pull, self.team, self.machine, read_to=self._number(), waiting=waiting)
+            self._ask(
+                revisions.note_pull, self.team, self.machine, read_to=self._read_to()[0], waiting=waiting
+            )
 
-    def _who(self, connection: Any) -> tuple[dict[str, str], int]:
+    def _who(self, connection: Any) -> dict[str, str]:
         schema.check(connection)
-        people = {item.login: item.person for item in members.members(connection, self.team)}
-        return people, next((item.latest for item in members.teams(connection) if item.id == self.team), 0)
+        return {item.login: item.person for item in members.members(connection, self.team)}
 
     def _batches(self) -> Iterator[Sequence[revisions.Incoming]]:
-        while batch := self._ask(revisions.after, self.team, self._number()):
+        while batch := self._ask(revisions.after, self.team, self._read_to()[0]):
             yield batch
-            write_atomic(self.path / "read", f"{batch[-1].number}\n".encode())
+            write_atomic(self.path / "read", f"{batch[-1].number} {batch[-1].digest}\n".encode())
 
-    def _number(self) -> int:
+    def _read_to(self) -> tuple[int, str]:
+        """Return number and digest of the revision that was read last, (0, "") before the first."""
         try:
-            return int((self.path / "read").read_text("ascii"))
+            number, digest = (self.path / "read").read_text("ascii").split()
         except FileNotFoundError:
-            return 0
+            return 0, ""
+        return int(number), digest
 
     def _keep(self, batch: Sequence[revisions.Incoming], people: dict[str, str]) -> None:
         files: dict[str, bytes | str | None] = {}

@@ -61,6 +61,13 @@ def after(
     return tuple(_incoming(row) for row in rows)
 
 
+def digest_at(connection: psycopg.Connection[Any], team: str, number: int) -> str:
+    """Return the digest of the revision of `team` with that number, "" where there is none."""
+    sql = "SELECT digest FROM revision WHERE team = %s AND number = %s"
+    row = connection.execute(sql, [team, number]).fetchone()
+    return "" if row is None else str(row[0])
+
+
 def heads(connection: psycopg.Connection[Any], team: str) -> Iterator[Incoming]:
     """Give the revisions of `team` that no later one replaces, by number, a batch in memory at a time."""
     with connection.cursor(name="heads") as cursor:

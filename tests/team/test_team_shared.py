@@ -15,6 +15,7 @@ from pipeline.server import lean
 from pipeline.team import spending
 from pipeline.team.revisions import Outgoing
 from tests.support.teammates import Person
+from tests.team.conftest import revision
 
 pytestmark = pytest.mark.postgres
 
@@ -205,3 +206,30 @@ def test_who_said_it_is_named_wherever_it_is_shown(pair):
     assert not found.told.here
     (answer,) = lean.hits(team._shared(bob.app), {"query": "deploy"}, Filter())["memories"]
     assert answer["by"] == "Ann (the team)"
+
+
+def test_a_database_from_a_backup_is_noticed_and_gets_back_what_is_known(pair, work):
+    ann, bob = pair
+    for text in ("We deploy on Mondays.", "The port is 8080.", "The queue is red."):
+        team.share(ann.app, ann.add(text))
+    team.now(bob.app)
+    team.share(bob.app, bob.add("The till is closed on Sundays."))
+    team.now(ann.app)
+    before = ann.texts()
+    # The backup is older than the last two changes, and somebody was at work since it was restored.
+    work.server.sql(f"DELETE FROM reverie_team.revision WHERE team = '{work.team}' AND number > 2")
+    work.server.sql(f"UPDATE reverie_team.team SET latest = 2 WHERE id = '{work.team}'")
+    work.enter("eve")
+    for text in ("one", "two", "three"):
+        work.push("eve", revision(text, memory=f"m-{text}"))
+    for person in (bob, ann):
+        assert "came from a backup" in team.now(person.app).error
+    assert ann.texts() == before
+    assert "came from a backup" in team.status(ann.app).error
+    for person in (bob, ann):
+        assert team.join(person.app, work.name, person.url).first.error == ""
+    for person in (bob, ann):
+        assert team.now(person.app).error == ""
+        assert person.texts() == before
+    records = [row.author for row in work.read("ann") if row.author != "eve"]
+    assert sorted(records) == ["ann", "ann", "ann", "bob"]
