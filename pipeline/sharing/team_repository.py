@@ -44,7 +44,7 @@ class TeamRepository(Repository):
             number, digest = self._read_to()
             if number and self._ask(revisions.digest_at, self.team, number) != digest:
                 raise RefusedError(
-                    "the team's database has not what was read there: it is another one, or came from a backup",
+                    "the team's database lacks what was read there: it is another one, or came from a backup",
                     file=self.remote,
                     fix="Ask who keeps it. `reverie team join` begins anew, and sends what is known here.",
                 )
