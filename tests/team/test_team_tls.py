@@ -69,7 +69,8 @@ def ask(server, host, root):
     address = parse(f"postgresql://ann@{host}:{server.port}/team?sslrootcert={root}")
     leading_here = Address(address.url, {**address.parameters, "hostaddr": "127.0.0.1"})
     sql = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()"
-    return within(leading_here, lambda c: c.execute(sql).fetchone()[0], sleep=lambda _: None)
+    rows = within(leading_here, lambda connection: connection.execute(sql).fetchall(), sleep=lambda _: None)
+    return rows[0][0]
 
 
 def test_a_server_without_tls_is_refused(server, authority):
