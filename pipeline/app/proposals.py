@@ -37,6 +37,8 @@ from pipeline.verify.flaw import Flaw
 _SETTLED = "another machine said it otherwise"
 WITH_TEXT = ("new", "update")
 """The kinds of proposals that have a text of their own."""
+EDITABLE = (*WITH_TEXT, OFFERED)
+"""Those of which a person can change what they propose."""
 _LABELS = {
     "gives way": "gives way",
     "reason": "because",
