@@ -106,14 +106,14 @@ class TeamRepository(Repository):
         files: dict[str, bytes | str | None] = {}
         for item in batch:
             folder = f"{REVISIONS}/{item.memory}" if item.memory != _NOTES else FORGOTTEN
-            place = f"{folder}/{item.digest}.json"
+            file_name = f"{folder}/{item.digest}.json"
             try:
-                record = read_record(place, item.body.encode())
+                record = read_record(file_name, item.body.encode())
                 _require_own_name(record, people.get(item.author, item.author))
             except (InputError, DocumentError) as error:
                 self.odd.append(f"{item.author}: {error}")
                 continue
-            files[place] = item.body.encode()
+            files[file_name] = item.body.encode()
         before = self.tip(INCOMING)
         missing = {path: data for path, data in files.items() if path not in self.files(before, path)}
         if missing:

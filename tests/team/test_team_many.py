@@ -16,6 +16,7 @@ from pipeline.team import members as membership
 from tests.support.teammates import Person
 
 pytestmark = pytest.mark.postgres
+FENCE = "\n---\n"
 WORD = re.compile(r"m\d+c\d+")
 CUT = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'reverie'"
 
@@ -36,12 +37,15 @@ class Member(Person):
     def shared(self):
         return shared_of(self.app)
 
-    def change(self, count, every):
-        """Make `count` changes, and sync after `every` of them; what can't be reached then waits."""
+    def change(self, count, every, by_hand):
+        """Make `count` changes, and sync after `every` of them; what can't be reached then waits.
+
+        `by_hand` is the share of changes that an editor makes, which takes a hundredth of the time.
+        """
         try:
             for number in range(count):
                 self.clock.at += timedelta(minutes=self.random.randrange(1, 9))
-                self._change(f"m{self.number}c{number}", is_new=number % 40 == 0)
+                self._change(f"m{self.number}c{number}", is_new=number % 40 == 0, by_hand=by_hand)
                 if number % every == every - 1:
                     team.now(self.app)
                     self.told |= self.said - self.gone
@@ -49,15 +53,26 @@ class Member(Person):
             self.failures.append(error)
             raise
 
-    def _change(self, word, *, is_new):
-        store = self.shared.open_store()
+    def _change(self, word, *, is_new, by_hand):
         text = f"Fact {word} holds."
         self.said.add(word)
         if is_new:
             memories.add(self.shared, text, kind="project", name=f"about-{word}", force=True)
             return
-        document = self.random.choice(store.scan().documents)
-        body = [item.text for item in sentences(document.memory.body)]
+        if self.random.random() < by_hand:
+            files = (file for file in (self.store / "team").glob("*.md") if file.name.startswith("about-"))
+            file = self.random.choice(sorted(files))
+            front, body = file.read_text("utf-8").split(FENCE, 1)
+            file.write_text(f"{front}{FENCE}{self._with(text, body)}\n", "utf-8")
+        else:
+            store = self.shared.open_store()
+            document = self.random.choice(store.scan().documents)
+            content = self._with(text, document.memory.body)
+            update_memory(self.shared, store, document.name, Change(content=content))
+
+    def _with(self, text, before):
+        """Return the text `before` with one more sentence, or with it in place of one of this member's."""
+        body = [item.text for item in sentences(before)]
         mine = [at for at, line in enumerate(body) if line.startswith(f"Fact m{self.number}c")]
         if mine and self.random.random() < 0.2:
             at = self.random.choice(mine)
@@ -65,7 +80,7 @@ class Member(Person):
             body[at] = text
         else:
             body.insert(self.random.randrange(len(body) + 1), text)
-        update_memory(self.shared, store, document.name, Change(content="\n".join(body)))
+        return "\n".join(body)
 
 
 class Trouble(threading.Thread):
@@ -103,17 +118,17 @@ def joined(work, tmp_path, monkeypatch, count):
 
 
 @pytest.mark.parametrize(
-    ("count", "changes", "every", "seconds"),
-    [(4, 24, 6, 0.4), pytest.param(20, 200, 10, 2.0, marks=pytest.mark.whole)],
+    ("count", "changes", "every", "seconds", "by_hand"),
+    [(4, 24, 6, 0.4, 0.5), pytest.param(20, 200, 20, 2.0, 0.95, marks=pytest.mark.whole)],
     ids=["a-share", "the-whole"],
 )
 def test_all_end_with_the_same_nothing_lost_and_nothing_twice(
-    work, tmp_path, monkeypatch, count, changes, every, seconds
+    work, tmp_path, monkeypatch, count, changes, every, seconds, by_hand
 ):
     people = joined(work, tmp_path, monkeypatch, count)
     people[-1].wait(days=1)
     trouble = Trouble(work.server, seconds=seconds)
-    hands = [threading.Thread(target=one.change, args=(changes, every)) for one in people]
+    hands = [threading.Thread(target=one.change, args=(changes, every, by_hand)) for one in people]
     trouble.start()
     try:
         for hand in hands:
@@ -152,4 +167,4 @@ def test_all_end_with_the_same_nothing_lost_and_nothing_twice(
 
 
 def body_of(raw):
-    return raw.decode().split("\n---\n", 1)[1]
+    return raw.decode().split(FENCE, 1)[1]
