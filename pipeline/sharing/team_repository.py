@@ -115,7 +115,8 @@ class TeamRepository(Repository):
                 continue
             files[file_name] = item.body.encode()
         before = self.tip(INCOMING)
-        missing = {path: data for path, data in files.items() if path not in self.files(before, path)}
+        known = self.files(before, *files) if files else {}
+        missing = {path: data for path, data in files.items() if path not in known}
         if missing:
             now = int(batch[-1].kept_at.timestamp())
             message = f"{len(missing)} from the team"
