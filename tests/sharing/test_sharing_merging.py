@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.core.errors import InputError
 from pipeline.domain.memory import Evidence, Memory
 from pipeline.domain.sentences import sentences
 from pipeline.sharing.merging import Question, State, state_of
@@ -81,12 +82,12 @@ def words_in(body: str) -> set[str]:
     return {sentence.folded for sentence in sentences(body)}
 
 
-def pair(base: str, left: str | None, right: str | None, **more: bool) -> State:
+def pair(base: str, left: str | None, right: str | None, *, forgotten: bool = False) -> State:
     """The state where `left` and `right` were made of `base` on two machines; None: it left there."""
     one, two = Clone(1, 0), Clone(2, 7_200_000)
     one.write(file_of(base), 1)
     one.meet(two)
-    one.write(None if left is None else file_of(left), 2, **more)
+    one.write(None if left is None else file_of(left), 2, forgotten=forgotten)
     two.write(None if right is None else file_of(right), 3)
     one.meet(two)
     assert one.state() == two.state()
@@ -169,6 +170,8 @@ def test_two_words_of_one_moment_come_in_one_order():
 def test_a_record_says_what_it_said():
     made = Clone(1, 0).write(file_of("Größe 端口.\n"), 5)
     assert read_record(made.file_name, made.data) == made
+    with pytest.raises(InputError, match="its name"):
+        read_record(f"revisions/{made.memory}/{'0' * 40}.json", made.data)
 
 
 @settings(max_examples=50)

@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -17,6 +18,7 @@ from pipeline.app.writing import Change, update_memory
 from pipeline.core.clock import FixedClock
 from pipeline.core.errors import ReverieError
 from pipeline.domain.sentences import sentences
+from pipeline.sharing.repository import make_remote
 from pipeline.sharing.run import Synced
 from pipeline.store.files.document import parse
 from pipeline.store.history.archive import scan_archive
@@ -40,7 +42,7 @@ class Machine:
 
     def join(self, remote: Path) -> machines.Begun:
         if not remote.exists():
-            machines.repository.make_remote(remote)
+            make_remote(remote)
         self.link.symlink_to(remote)
         return machines.init(self.app, str(self.link))
 
@@ -57,7 +59,7 @@ class Machine:
         """Sync in a process that dies there; whether it came so far."""
         return die_at(point, self.sync) == -9
 
-    def add(self, statement: str, **more: object) -> str:
+    def add(self, statement: str, **more: Any) -> str:
         return memories.add(self.app, statement, kind="project", force=True, **more).name
 
     def update(self, name: str, body: str) -> None:
