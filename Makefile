@@ -13,7 +13,7 @@ REVERIE_CLAUDE ?= $(CURDIR)/.realclient/node_modules/.bin/claude
 # Two processes; tests of one group share one. -ra says why a test was skipped.
 PYTEST := python -m pytest -n 2 --dist loadgroup -ra
 # Those that need no more than Python; the others have targets of their own.
-HERE := not realclient and not recipes and not browser
+HERE := not realclient and not recipes and not browser and not postgres
 # The tests sync thousands of small files: in memory, where the system has room for them.
 IN_MEMORY = TMPDIR="$$(sh .ci/scratch)"
 
@@ -21,10 +21,10 @@ IN_MEMORY = TMPDIR="$$(sh .ci/scratch)"
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-whole test-recipes test-browser screenshots sweeps check coverage format bench bench-full performance test-realclient picture client axe versions clean
+.PHONY: help demo test test-whole test-recipes test-browser test-postgres test-postgres-whole screenshots sweeps check coverage format bench bench-full performance test-realclient picture client axe versions clean
 
 help:  ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-20s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.installed  ## A session becomes memories, with recorded model calls: no key
 	@$(BIN)/reverie demo
@@ -44,6 +44,12 @@ test-browser: $(VENV)/.installed axe  ## The page in a real browser; needs chrom
 
 screenshots: $(VENV)/.installed  ## Make the pictures of docs/page.md anew; needs chromium and chromium-driver
 	$(IN_MEMORY) $(BIN)/python -m docs.screenshots
+
+test-postgres: $(VENV)/.installed  ## A team's database, on a PostgreSQL server of its own; needs Debian's package postgresql
+	$(IN_MEMORY) $(BIN)/python -m pytest -ra -m "postgres and not whole" tests/team
+
+test-postgres-whole: $(VENV)/.installed  ## The same with twenty members of two hundred changes each: minutes
+	$(IN_MEMORY) $(BIN)/python -m pytest -ra -m postgres tests/team
 
 sweeps: $(VENV)/.installed  ## The rest of each sweep, which make test leaves out
 	$(IN_MEMORY) $(BIN)/$(PYTEST) -m "$(HERE) and whole"

@@ -19,7 +19,7 @@ from pipeline.app.selecting import MOST
 from pipeline.core.errors import UsageError
 from pipeline.domain.memory import TYPES
 from pipeline.hooklib.asleep import ARCHIVED, asleep_in
-from pipeline.hooklib.memory_format import EDITED_BY_HAND, SPEAKERS, THE_TEAM, UNVERIFIED
+from pipeline.hooklib.memory_format import EDITED_BY_HAND, SPEAKERS, THE_TEAM, UNVERIFIED, is_teams
 from pipeline.search.refresh import borne_out
 from pipeline.store import Document
 from pipeline.store.catalogue.sieve import Sieve
@@ -137,7 +137,7 @@ def _chosen(app: App, wanted: Wanted, found: list[_Found], briefs: Mapping[int, 
         rows = [item for item in rows if _is_of_age(_changed(item[1], briefs) or LONG_AGO, wanted.age, now)]
     if wanted.by:
         proved = _proved(app, rows)
-        rows = [item for item in rows if listing.listed(item[1], item[0], proved).by == wanted.by]
+        rows = [item for item in rows if _says(wanted.by, listing.listed(item[1], item[0], proved).by)]
     return rows
 
 
@@ -232,6 +232,11 @@ def _bands(scope: App, wanted: str) -> Mapping[str, str]:
         return asleep_in(str(store.root))
     found = store.decay(now=scope.clock.now(), keep=False)
     return {path: found.band_of(path) for path in found.scores}
+
+
+def _says(wanted: str, by: str) -> bool:
+    """Whether `by` is who is `wanted`; the team is each of its members."""
+    return by == wanted or (wanted == THE_TEAM and is_teams(by))
 
 
 def _is_of_age(changed: datetime, age: str, now: datetime) -> bool:

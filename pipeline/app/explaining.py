@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pipeline.app import retired
 from pipeline.app.application import App
 from pipeline.app.status import run_row
+from pipeline.core.home import Home
 from pipeline.domain.memory import Evidence, Memory
 from pipeline.domain.sentences import sentences
-from pipeline.hooklib.memory_format import speaker
+from pipeline.hooklib.memory_format import author_of, speaker
 from pipeline.hooklib.ownership import TOLD
 from pipeline.intake.authors import note_authors
 from pipeline.ledger import Ledger, runs, utterances
@@ -21,6 +22,9 @@ from pipeline.store.files.document import parse
 from pipeline.store.files.identity import Identity
 from pipeline.store.ownership.permission import is_adoptable, why_left
 from pipeline.text.quotes import in_one_line
+
+if TYPE_CHECKING:
+    from pipeline.sharing.told import Told
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,7 @@ class Why:
     sign that is known, None for one that is as Reverie wrote it. A source without a quote is a file that
     Claude wrote; its ``after`` are the last things the person said before. `waits` says that a person's yes
     to all (`reverie adopt`) is needed before Reverie changes the file, `left` why it is not changed even so,
-    "" where neither is.
+    "" where neither is. `told` is its newest revision where it is kept in step with others.
     """
 
     memory: Memory
@@ -52,6 +56,7 @@ class Why:
     by_hand: tuple[str, ...] = ()
     waits: bool = False
     left: str = ""
+    told: Told | None = None
 
 
 def why(app: App, name: str) -> Why:
@@ -83,7 +88,7 @@ def why(app: App, name: str) -> Why:
         sources,
         made,
         store.is_as_written(document),
-        speaker(document.memory.origin, hand),
+        speaker(document.memory.origin, hand, author_of(document.memory.extra)),
         tuple(
             part.text
             for part in found
@@ -96,7 +101,16 @@ def why(app: App, name: str) -> Why:
         author=document.identity,
         waits=is_adoptable(document, store),
         left=why_left(document, store),
+        told=_newest_revision(app, store, document),
     )
+
+
+def _newest_revision(app: App, store: Store, document: Document) -> Told | None:
+    if not Home(app.home).sharing.is_dir():
+        return None
+    from pipeline.sharing.told import told_of  # Few homes keep anything in step.
+
+    return told_of(app.home, store, document)
 
 
 def _said_before(ledger: Ledger, source: Evidence) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from pipeline.app.changes import MemoryChange, memory_changes
 from pipeline.app.retired import FORGOTTEN
 from pipeline.consolidation import vetoes
 from pipeline.domain.memory import Evidence
-from pipeline.ledger.inbox import AGAIN, CITED, SYNCED, InboxItem
+from pipeline.ledger.inbox import AGAIN, CITED, OFFERED, SYNCED, InboxItem
 from pipeline.store import FileDiff, Store, turns_of
 
 REJECTED = "rejected in the inbox"
@@ -48,7 +48,7 @@ def note_rejected(app: App, item: InboxItem) -> None:
     An extraction's proposal is known by its sources, one to withdraw a memory by that one's name, a dream's
     by the bytes of the memories it is about.
     """
-    if item.kind in ("conflict", CITED, SYNCED):
+    if item.kind in ("conflict", CITED, OFFERED, SYNCED):
         return  # A no to these takes nothing away: the memory stays as it is.
     store, now = app.open_store(create=True), app.clock.now()
     if item.kind.startswith("dream:"):
@@ -60,7 +60,11 @@ def note_rejected(app: App, item: InboxItem) -> None:
 
 def lift_accepted(store: Store, item: InboxItem, now: datetime) -> None:
     """Let the words of `item` count again: a yes to it was undone, which barred them; here is another."""
-    if item.payload.get(AGAIN) and item.kind not in (CITED, SYNCED) and not item.kind.startswith("dream:"):
+    if (
+        item.payload.get(AGAIN)
+        and item.kind not in (CITED, OFFERED, SYNCED)
+        and not item.kind.startswith("dream:")
+    ):
         sources = () if item.kind == "retire" else tuple(_sources(item.payload))
         name = str(item.payload.get("name") or "")
         store.note_forgotten(sources, name=name, reason=UNDONE, now=now, lifted=True)
@@ -76,7 +80,11 @@ def words_undone(store: Store, run: str) -> Words:
         # As the change set did it that comes back.
         files = [FileDiff(item.path, item.after, item.before) for item in files]
     changes = memory_changes(files)
-    if kind in ("extraction", "inbox") and about not in (CITED, SYNCED) and not about.startswith("dream:"):
+    if (
+        kind in ("extraction", "inbox")
+        and about not in (CITED, OFFERED, SYNCED)
+        and not about.startswith("dream:")
+    ):
         return Words(UNDONE, tuple((item.memory.name, _brought(item), "") for item in changes), again)
     if kind in ("forget", "restore"):
         memories = tuple((item.memory.name, item.memory.sources, item.memory.body) for item in changes)

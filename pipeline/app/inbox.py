@@ -119,7 +119,8 @@ def accept(app: App, number: int) -> dict[str, Any]:
         with ledger.transaction():
             scope, found = _item(app, ledger, number)
             store = scope.open_store(create=True)
-            lost = planned_by(scope, store, found).write().conflicts
+            planned = planned_by(scope, store, found)
+            lost = planned.write().conflicts
             if lost:
                 raise ConflictError(
                     "somebody wrote it at the same moment; theirs stayed",
@@ -129,7 +130,7 @@ def accept(app: App, number: int) -> dict[str, Any]:
             forgetting.lift_accepted(store, found, app.clock.now())
             decide_inbox(ledger, number, "accepted", now=app.clock.now())
         hook_state.refresh(ledger, app.home, app.settings, app.clock)
-    scope.follow(store)
+    planned.app.follow(planned.door.store)
     return _row(scope, found)
 
 

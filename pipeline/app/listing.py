@@ -11,7 +11,7 @@ from pipeline.app import scopes
 from pipeline.app.application import App
 from pipeline.app.scopes import scope_of
 from pipeline.core.errors import UsageError
-from pipeline.hooklib.memory_format import speaker
+from pipeline.hooklib.memory_format import author_of, speaker
 from pipeline.hooklib.ownership import TOLD
 from pipeline.search.refresh import borne_out
 from pipeline.store import Document
@@ -105,7 +105,7 @@ def listed(document: Document, scope: str, proved: Collection[str]) -> Listed:
         head.type,
         head.description,
         head.origin,
-        speaker(head.origin, hand),
+        speaker(head.origin, hand, author_of(head.extra)),
         head.path,
         head.pinned,
         scope,

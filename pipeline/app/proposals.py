@@ -8,6 +8,7 @@ from datetime import datetime
 from difflib import SequenceMatcher
 from typing import Any
 
+from pipeline.app import offered
 from pipeline.app.application import App
 from pipeline.app.changes import MemoryChange, memory_changes
 from pipeline.consolidation.commit import changes, diary
@@ -24,7 +25,7 @@ from pipeline.extraction.screen import MAX_PART
 from pipeline.extraction.screened_candidate import Screened
 from pipeline.extraction.write import accept as accept_candidate
 from pipeline.hooklib.plain import one_line
-from pipeline.ledger.inbox import CITED, SYNCED, InboxItem
+from pipeline.ledger.inbox import CITED, OFFERED, SYNCED, InboxItem
 from pipeline.revision import Door
 from pipeline.revision.compose import Removal, lost_between
 from pipeline.sharing.wording import without
@@ -48,6 +49,8 @@ from pipeline.verify.flaw import Flaw
 _SETTLED = "another machine said it otherwise"
 WITH_TEXT = ("new", "update")
 """The kinds of proposals that have a text of their own."""
+EDITABLE = (*WITH_TEXT, OFFERED)
+"""Those of which a person can change what they propose."""
 _LABELS = {
     "gives way": "gives way",
     "reason": "because",
@@ -63,6 +66,7 @@ _LABELS = {
     "flags": "doubts",
     "edited": "edited",
     "by": "by",
+    "shares": "the team gets",
 }
 """Parts of a proposal that a person is told, in their order, and how each is called."""
 _TEXTS = {"statement": "text", "why": "why", "how_to_apply": "how to apply"}
@@ -119,7 +123,9 @@ def preview(app: App, found: InboxItem) -> Preview:
             return Preview(_present(store, found), problem=problem)
         # It is shown all the same what it would make of the memory as it is.
         planned = planned_by(app, store, found, seen=True)
-    files = [diff for operation in planned.door.operations for diff in _outcome(store, operation)]
+    files = [
+        diff for operation in planned.door.operations for diff in _outcome(planned.door.store, operation)
+    ]
     planned.door.drop()
     everywhere = [MemoryChange(None, memory) for memory in planned.promoted]
     return Preview(memory_changes(files), everywhere, problem)
@@ -134,6 +140,9 @@ def planned_by(app: App, store: Store, found: InboxItem, *, seen: bool = False) 
     now = app.clock.now()
     if found.kind.startswith("dream:"):
         return _dreamt(app, store, found)
+    if found.kind == OFFERED:
+        shared, door = offered.planned(app, store, found)
+        return Planned(shared, found, door)
     door = Door(store, now=now, approved=True)
     snapshot = store.scan()
     if found.kind == "conflict":
@@ -157,6 +166,8 @@ def planned_by(app: App, store: Store, found: InboxItem, *, seen: bool = False) 
 
 def body_of(app: App, found: InboxItem) -> str:
     """Return the text that the memory of `found` would have; InputError where it proposes none."""
+    if found.kind == OFFERED:
+        return offered.text_of(found)
     if found.kind not in WITH_TEXT:
         raise InputError(
             f"a proposal to {found.kind.partition(':')[2] or found.kind} has no text to edit",
@@ -176,6 +187,8 @@ def edited(app: App, found: InboxItem, text: str) -> dict[str, Any]:
     For an update that is what it replaces, leaves out and adds, held against the memory as it is now. The
     sources stay and stand for what is new. A person wrote it, so it counts as confirmed at least.
     """
+    if found.kind == OFFERED:
+        return offered.picked(found, text)
     body = Body.parse(text)
     _require_fit(body, max(MAX_PART, len(body_of(app, found))))
     candidate, target = Screened.from_json(found.payload), _target(app, found)
@@ -373,6 +386,8 @@ def brief(row: dict[str, Any]) -> str:
         text = " ".join([*replaced, str(payload.get("statement") or "")]) or str(payload.get("body") or "")
         return " ".join(text.split()) or " ".join(str(payload.get("body") or "").split())
     operation = payload.get("operation") or {}
+    if row["kind"] == OFFERED:
+        return ", ".join(item["name"] for item in payload["memories"])
     if row["kind"] == CITED:
         return " ".join(str(payload["statement"]).split())
     return " ".join(str(payload.get("reason") or operation.get("reason") or "").split())
@@ -392,6 +407,8 @@ def proposer(row: dict[str, Any]) -> str:
         return "Claude, by tool"
     if row["kind"] == SYNCED:
         return "another machine"
+    if row["kind"] == OFFERED:
+        return "the worker, as team.share says"
     if row["payload"].get("steps"):
         return "commands that came back"
     return "a dream" if row["kind"].startswith("dream:") else "what was said in a session"

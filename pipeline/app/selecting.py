@@ -14,7 +14,7 @@ from pipeline.app.scopes import scope_of
 from pipeline.core.clock import iso
 from pipeline.core.errors import UsageError
 from pipeline.domain.memory import TYPES, Memory
-from pipeline.hooklib.memory_format import speaker
+from pipeline.hooklib.memory_format import author_of, speaker
 from pipeline.hooklib.ownership import TOLD
 from pipeline.search.refresh import borne_out
 from pipeline.store import Document
@@ -127,4 +127,5 @@ def _changed(head: Memory) -> datetime:
 def _selected(document: Document, scope: str, score: float, proved: set[str]) -> Selected:
     head, moment = document.head, said_at(document.memory)
     hand = TOLD if document.path in proved else document.hand
-    return Selected(head, speaker(head.origin, hand), iso(moment) if moment else "", scope, score)
+    by = speaker(head.origin, hand, author_of(head.extra))
+    return Selected(head, by, iso(moment) if moment else "", scope, score)

@@ -66,9 +66,10 @@ def to_adopt(waiting: dict[str, int]) -> str:
 def sync_words(turn: Mapping[str, Any], now: datetime) -> str:
     """Return how the memories stand to other machines, as `App.status` found it."""
     last = ago(turn["done"], now) if turn["done"] else "never"
-    parts = [f"with {turn['remote']}, {last}"]
+    command = "team" if turn["team"] else "sync"
+    parts = [f"with {turn['team'] or turn['remote']}, {last}"]
     kept = turn["held"] + turn["refused"]
-    parts += [f"{count(kept, 'memory', 'memories')} not: `reverie sync status`"] if kept else []
+    parts += [f"{count(kept, 'memory', 'memories')} not: `reverie {command} status`"] if kept else []
     parts += [turn["error"]] if turn["error"] else []
     return "; ".join(parts)
 

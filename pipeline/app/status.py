@@ -97,6 +97,7 @@ def overview(
         "batch": batch_state(ledger),
         "spend": _spend(ledger, settings, now),
         "sync": _sync(home, store),
+        "team_sync": _sync(home, store / ownership.TEAM),
         "inbox": inbox.count_here(ledger, home, store),
         "dream": _dream(ledger, settings, store),
         "last_event": _last_event(ledger, home),

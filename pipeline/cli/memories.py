@@ -26,7 +26,7 @@ from pipeline.cli.options import (
 from pipeline.cli.progress import progress
 from pipeline.core.zone import minute
 from pipeline.domain.authorship import AUTHORS, CLAUDE, NOBODY
-from pipeline.hooklib.memory_format import EDITED_BY_HAND, THE_TEAM, UNVERIFIED
+from pipeline.hooklib.memory_format import EDITED_BY_HAND, UNVERIFIED, is_teams
 from pipeline.hooklib.plain import one_line
 from pipeline.store.files.identity import Identity
 
@@ -186,6 +186,7 @@ def _tell_why(found: Why, app: App) -> None:
             **({"written by": _author(found.author)} if found.author else {}),
             **({"changed by Reverie": _changes(found)} if not found.ours else {}),
             **({"accepted by you": f"{found.accepted}, in the inbox"} if found.accepted else {}),
+            **_revision(found),
             **({"found as well as": ", ".join(memory.aliases)} if memory.aliases else {}),
         }
     )
@@ -202,12 +203,24 @@ def _tell_why(found: Why, app: App) -> None:
     _tell_runs(found)
 
 
+def _revision(found: Why) -> dict[str, str]:
+    """Return which revision it is, whose and of which machine; {} where it is kept in step with nobody."""
+    newest = found.told
+    if newest is None:
+        return {}
+    machine = f"{newest.machine}, this one" if newest.here else newest.machine
+    more = "; the file was changed since" if newest.changed else ""
+    shown = {"author": newest.author, "decided": newest.decided}
+    shown |= {"machine": f"{machine}, {minute(newest.at)}", "revision": f"{newest.revision[:12]}{more}"}
+    return {label: text for label, text in shown.items() if text}
+
+
 def _tell_sources(found: Why) -> None:
     for number, source in enumerate(found.sources, start=1):
         if not source["quote"] and source["speaker"] == "assistant":
             _tell_file_source(number, source)
             continue
-        claim = "the file says that " if found.by in (UNVERIFIED, THE_TEAM) else ""
+        claim = "the file says that " if found.by == UNVERIFIED or is_teams(found.by) else ""
         spoken = {"person": "the person said", "pasted": "the person pasted"}
         telling = claim + spoken.get(source["speaker"], "the assistant said")
         output.line(f"\nsource {number}: {telling} at {minute(source['at'], 'an unknown time')}")
@@ -248,8 +261,8 @@ def _author(author: Identity) -> str:
 def _origin(found: Why) -> str:
     """Return who says it, and what the file claims where nothing bears that out."""
     memory = found.memory
-    claimed = "added by you" if memory.dictated_at and found.by != THE_TEAM else memory.origin
-    if found.by in (UNVERIFIED, EDITED_BY_HAND, THE_TEAM):
+    claimed = "added by you" if memory.dictated_at and not is_teams(found.by) else memory.origin
+    if found.by in (UNVERIFIED, EDITED_BY_HAND) or is_teams(found.by):
         return f"{found.by}; it claims to be {claimed}" if claimed else found.by
     return claimed or "unknown"
 
@@ -273,7 +286,7 @@ def _written_on(found: Why) -> str:
 
 def _changed_by(found: Why) -> str:
     """Return whether somebody changed the file since Reverie wrote it, and when; "" where it never did."""
-    if found.by == THE_TEAM:
+    if is_teams(found.by):
         return "nobody can tell: others write in this folder too"
     if found.ours:
         return "no"

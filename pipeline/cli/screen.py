@@ -96,6 +96,7 @@ def _work(value: dict[str, Any], now: datetime, columns: int) -> list[str]:
         "inbox": inbox,
         **({"adopt": to_adopt(value["to_adopt"])} if value["to_adopt"] else {}),
         **({"in step": sync_words(value["sync"], now)} if value["sync"] else {}),
+        **({"team": sync_words(value["team_sync"], now)} if value["team_sync"] else {}),
         "last hook": hook_words(value, now),
         "read": read_words(value),
         **({"to come": to_come(value["to_come"])} if value["to_come"]["turns"] else {}),

@@ -110,6 +110,9 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
         "sync": Entry(
             "carrying", "sync", "Keep memories in step: on several machines, or with another format."
         ),
+        "team": Entry("team", "team", "Share memories with a team, in a PostgreSQL database."),
+        "share": Entry("team", "share", "Give the team a copy of a memory in your name."),
+        "unshare": Entry("team", "unshare", "Take a memory back that you shared with the team."),
         "mcp": Entry("mcp", "mcp", "Serve the memories to an MCP client over stdio."),
         "agent-memory": Entry("agent_memory", "agent_memory", "Keep memories in agent-memory's JSONL files."),
     },

@@ -351,6 +351,17 @@ class SyncSettings(_Section):
     )
 
 
+class TeamSettings(_Section):
+    """What a project that is in a team (`reverie team`) gives to it."""
+
+    share: Literal["ask", "auto", "off"] = Field(
+        "ask",
+        description="What is shared beside what you share by name. ask: one inbox entry a day with all that"
+        " the team has not. auto: all of it but feedback, guesses of Claude's and what reads like an"
+        " instruction. off: nothing. What is about you yourself never is.",
+    )
+
+
 class Settings(_Section):
     """All settings."""
 
@@ -367,6 +378,7 @@ class Settings(_Section):
     embeddings: EmbeddingSettings = Field(default_factory=EmbeddingSettings.model_construct)
     graphs: GraphSettings = Field(default_factory=GraphSettings.model_construct)
     sync: SyncSettings = Field(default_factory=SyncSettings.model_construct)
+    team: TeamSettings = Field(default_factory=TeamSettings.model_construct)
     agent_memory: AgentMemorySettings = Field(default_factory=AgentMemorySettings.model_construct)
 
 

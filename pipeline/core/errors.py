@@ -24,6 +24,8 @@
     │   ├── BusyStoreError     Claude Code's own dream is at work in it
     │   ├── PathEscapeError    a name leads outside the store
     │   └── UnknownMemoryError no memory has that name
+    ├── TeamError              a team's database can't be used, or refuses
+    │   └── UnreachableTeamError  it can't be reached now; what waits goes out later
     ├── SpendError             a cap would be passed; the work waits
     │   └── PausedError        the provider is down and is asked again later
     ├── InBatchError           it is being read in a batch; the work waits
@@ -204,6 +206,14 @@ class PathEscapeError(StoreError):
 
 class UnknownMemoryError(StoreError):
     """No memory has that name."""
+
+
+class TeamError(ReverieError):
+    """A team's database can't be used."""
+
+
+class UnreachableTeamError(TeamError):
+    """A team's database can't be reached now."""
 
 
 class SpendError(ReverieError):

@@ -9,7 +9,7 @@ from pipeline.hooklib.plain import is_well_formed, lines_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 INDEX = "MEMORY.md"
 OVERFLOW = "MEMORY-more.md"
@@ -46,6 +46,8 @@ UNVERIFIED = "unverified file"
 EDITED_BY_HAND = "edited by hand"
 THE_TEAM = "the team"
 """Whoever wrote a file in a folder that others write in too, whatever the file says."""
+_TEAMS = f" ({THE_TEAM})"
+_LONGEST_AUTHOR = 60
 MOST_QUOTE = 200
 """Characters of a quote."""
 QUOTED = frozenset({"user", "feedback"})
@@ -164,17 +166,29 @@ def name_and_title(path: str, given: str, title: str, memory_id: str, body: str)
     return name, given if given != name else ""
 
 
-def speaker(origin: str, hand: str) -> str:
+def speaker(origin: str, hand: str, author: str = "") -> str:
     """Return who says a memory, in words. `hand` is whose its file is, by `hooklib.ownership`.
 
     A file's own word for its origin counts only where Reverie wrote these very bytes, or the ledger has what
-    they cite.
+    they cite. The `author` that a team's file names is told as one of the team, never as more than that.
     """
     if hand == "team":
-        return THE_TEAM
+        name = " ".join("".join([sign for sign in author if sign.isprintable()]).split())
+        return f"{name[:_LONGEST_AUTHOR]}{_TEAMS}" if name else THE_TEAM
     if hand in BORNE_OUT:
         return SPEAKERS.get(origin, "unknown")
     return EDITED_BY_HAND if hand == "edited" else UNVERIFIED
+
+
+def author_of(front: "Mapping[str, object]") -> str:
+    """Return the author that front matter names, "" for none."""
+    author = front.get("author")
+    return author if isinstance(author, str) else ""
+
+
+def is_teams(by: str) -> bool:
+    """Whether `by`, as `speaker` has it, is somebody of the team."""
+    return by == THE_TEAM or by.endswith(_TEAMS)
 
 
 def is_persons(origin: str, hand: str) -> bool:

@@ -54,6 +54,8 @@ CITED = "cited"
 """The kind of what is no proposal of a change: whether a memory that is there is a person's word."""
 SYNCED = "sync"
 """The kind of what two machines did otherwise to one memory: both stands, and a yes leaves out one."""
+OFFERED = "team"
+"""The kind of what the team may have of a project: a yes gives it a copy of each memory that is named."""
 _COLUMNS = ", ".join(names_of(InboxItem))
 
 

@@ -28,7 +28,7 @@ except ImportError:
 
 FileError = sqlite.Error
 """What SQLite raises, for those who may not import it."""
-VERSION = 8
+VERSION = 9
 CANDIDATES = 1_000
 """Documents the terms of one question may lead to, counted per term; its rarest term always counts."""
 MOST_TERMS = 24

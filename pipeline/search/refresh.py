@@ -18,7 +18,7 @@ from pipeline.core.home import Home
 from pipeline.core.ids import digest
 from pipeline.domain.memory import Memory
 from pipeline.hooklib.front_matter import field, text_of
-from pipeline.hooklib.memory_format import own_words
+from pipeline.hooklib.memory_format import author_of, own_words
 from pipeline.hooklib.ownership import OTHER, TOLD
 from pipeline.ledger import look_at_ledger
 from pipeline.ledger.utterances import was_said
@@ -319,6 +319,7 @@ def _about(memory: Memory, front: Mapping[str, Any]) -> dict[str, Any]:
         "id": memory.id,
         "type": memory.type,
         "origin": memory.origin,
+        "author": author_of(memory.extra),
         "said": _said_at(memory),
         "created": iso(memory.created) if memory.created else "",
         "updated": iso(memory.updated) if memory.updated else "",

@@ -14,7 +14,7 @@ from pipeline.app.scopes import scope_of
 from pipeline.app.selecting import Filter, Selected, select
 from pipeline.core.clock import iso
 from pipeline.domain.memory import Memory
-from pipeline.hooklib.memory_format import speaker
+from pipeline.hooklib.memory_format import author_of, speaker
 from pipeline.hooklib.ownership import TOLD
 from pipeline.search.refresh import borne_out
 from pipeline.server.calls import Answer, Call
@@ -62,7 +62,7 @@ def whole(call: Call, name: str) -> Answer:
         "tags": list(memory.tags),
         "importance": memory.importance,
         "confidence": memory.confidence,
-        "by": speaker(memory.origin, hand),
+        "by": speaker(memory.origin, hand, author_of(memory.extra)),
         "said": iso(moment) if moment else "",
         "scope": scope_of(app),
         "pinned": memory.pinned,
@@ -115,13 +115,16 @@ def why(call: Call, given: dict[str, Any]) -> Answer:
     """Return where a memory comes from."""
     app = scopes.holder(call.app(), given["name"])
     found = explaining.why(app, given["name"])
-    memory = found.memory
+    memory, newest = found.memory, found.told
     return {
         "name": memory.name,
         "by": found.by,
         "origin": memory.origin,
         "written": iso(memory.created) if memory.created else "",
         "changed_by_others": not found.ours,
+        "decided": newest.decided if newest else "",
+        "machine": newest.machine if newest else "",
+        "revision": newest.revision if newest else "",
         "sources": [
             {
                 "speaker": source["speaker"],

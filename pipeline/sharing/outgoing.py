@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 Records = Callable[[str], list[Revision]]
 """Gives all records of a memory that are known on this machine."""
 IsSecret = Callable[[str], bool]
+Hold = Callable[["Document"], str]
+"""Says why a memory that changed stays here, "" where it does not."""
 _SECRET = "holds a secret; take it out with `reverie edit {name}`"
 _TWIN = "has the id of {other}; give it one of its own, or remove it"
 _BYTES = "is not UTF-8; save it so"
@@ -53,6 +55,7 @@ class Look:
         now: datetime,
         is_secret: IsSecret = has_secret,
         force: bool = False,
+        hold: Hold | None = None,
     ) -> None:
         self._store = store
         self._state = state
@@ -60,6 +63,7 @@ class Look:
         self._now = now
         self._force = force
         self._is_secret = is_secret
+        self._hold = hold or takes_all
         self._moment = state.moment
         self._here = documents_of(store)
         self.found = Outgoing()
@@ -109,7 +113,9 @@ class Look:
         if not document.is_text:
             return _BYTES
         texts = (document.raw.decode("utf-8"), document.path, document.name)
-        return _SECRET.format(name=document.name) if any(map(self._is_secret, texts)) else ""
+        if any(map(self._is_secret, texts)):
+            return _SECRET.format(name=document.name)
+        return self._hold(document)
 
     def _told_already(self, ident: str, path: str, file: str, heads: list[str]) -> str | None:
         """Return the record that says what stands here though this machine does not know it did; else None.
@@ -209,6 +215,11 @@ class Look:
                     clock=self._tick(),
                 )
             )
+
+
+def takes_all(_: Document) -> str:
+    """Hold nothing back."""
+    return ""
 
 
 def documents_of(store: Store) -> dict[str, Document]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -21,7 +21,7 @@ from pipeline.hooklib.plain import lines_of
 from pipeline.safety.redaction import has_secret
 
 BRANCH = "refs/heads/main"
-_INCOMING = "refs/reverie/incoming"
+INCOMING = "refs/reverie/incoming"
 _CALL_SECONDS = 30.0
 _NET_SECONDS = 300.0
 _SET = {
@@ -72,10 +72,14 @@ class RefusedError(SyncError):
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """The bare repository at `path`, which is only ours; `remote` is where it is sent and fetched."""
+    """The bare repository at `path`, which is only ours; `remote` is where it is sent and fetched.
+
+    `odd` has a line about each record of others that a fetch did not take.
+    """
 
     path: Path
     remote: str
+    odd: list[str] = field(default_factory=list, kw_only=True)
 
     def make(self) -> None:
         """Make the repository where there is none, and put away what a git that was killed left in it."""
@@ -148,13 +152,19 @@ class Repository:
     # -- changing -----------------------------------------------------------------------------------
 
     def commit(
-        self, parents: list[str], files: Mapping[str, bytes | str | None], message: str, *, now: int
+        self,
+        parents: list[str],
+        files: Mapping[str, bytes | str | None],
+        message: str,
+        *,
+        now: int,
+        ref: str = BRANCH,
     ) -> str:
-        """Add a commit on `parents`: the files of the first but for `files`; return its name.
+        """Add a commit on `parents`: the files of the first but for `files`; return its name. `ref` names it.
 
         A file is its bytes, the name of a blob that is there, or None for none any more.
         """
-        parts = [b"feature done\n", f"commit {BRANCH}\n".encode()]
+        parts = [b"feature done\n", f"commit {ref}\n".encode()]
         parts.append(f"committer Reverie <reverie@localhost> {now} +0000\n".encode())
         text = message.encode()
         parts += [b"data %d\n" % len(text), text, b"\n"]
@@ -166,7 +176,7 @@ class Repository:
         parts.append(b"done\n")
         # Without --force a branch never loses what it had.
         self._call("fast-import", "--quiet", "--done", "--date-format=raw", given=b"".join(parts))
-        return self.tip()
+        return self.tip(ref)
 
     def move(self, commit: str, *, ref: str = BRANCH) -> None:
         """Let `ref` name `commit`."""
@@ -190,7 +200,7 @@ class Repository:
         """
         code, _, err = self._run(
             *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"),
-            *("--no-auto-gc", self.remote, f"+{BRANCH}:{_INCOMING}"),
+            *("--no-auto-gc", self.remote, f"+{BRANCH}:{INCOMING}"),
             seconds=_NET_SECONDS,
         )
         if _SHALLOW.search(err) or (self.path / "shallow").exists():
@@ -207,7 +217,7 @@ class Repository:
                 file=self.remote,
                 fix="Nothing is lost: what is new waits, and goes with the next sync that gets there.",
             )
-        return self.tip(_INCOMING)
+        return self.tip(INCOMING)
 
     def push(self) -> bool:
         """Send the branch; False where the remote has moved on meanwhile. Raises OfflineError as `fetch`."""
@@ -224,6 +234,9 @@ class Repository:
             file=self.remote,
             fix="Nothing is lost: it goes with the next sync. See that you may write there.",
         )
+
+    def note(self, *, waiting: int) -> None:
+        """Tell the others how far this machine is, where there is a place for that. Raises OfflineError."""
 
     # -- git ----------------------------------------------------------------------------------------
 

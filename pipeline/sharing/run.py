@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pipeline.core import faults
@@ -18,15 +19,17 @@ from pipeline.sharing import questions
 from pipeline.sharing.incoming import Arrival, Bringing, placed, renamed, wanted
 from pipeline.sharing.merging import State as Said
 from pipeline.sharing.merging import state_of
-from pipeline.sharing.outgoing import IsSecret, Look, key_of, told_in
+from pipeline.sharing.outgoing import Hold, IsSecret, Look, key_of, takes_all, told_in
 from pipeline.sharing.repository import OfflineError, RefusedError, Repository, SyncError
 from pipeline.sharing.revisions import FORGOTTEN, REVISIONS, Note, Record, Revision, records_in
+from pipeline.sharing.signing import held_back, sign
 from pipeline.sharing.state import Known, Share, State
 from pipeline.store.history import forgotten
 from pipeline.store.ownership import access
 
 if TYPE_CHECKING:
     from pipeline.ledger import Ledger
+    from pipeline.sharing.team_repository import TeamRepository
     from pipeline.store import Store
 
 MEMORIES, README_FILE = "memories", "README.md"
@@ -37,6 +40,7 @@ Kept in step by Reverie. `memories/` is what they say now, made from the records
 write it can change the memories of all who sync with it.
 """
 _TRIES = 6
+_MOST_ODD = 20
 
 
 @dataclass(slots=True)
@@ -59,18 +63,29 @@ class Synced:
 
 
 def sync(
-    share: Share, store: Store, *, clock: Clock, ledger: Ledger | None = None, force: bool = False
+    share: Share,
+    store: Store,
+    *,
+    clock: Clock,
+    ledger: Ledger | None = None,
+    force: bool = False,
+    unattended: bool = False,
 ) -> Synced:
     """Keep `store` in step with the remote of `share`; what can't be reached is told, and waits.
 
     With `force` a rewritten remote is joined as it is, doubtful texts come in, and a folder that lost most of
-    its files takes them away elsewhere. Raises SyncError where our own repository can't be used.
+    its files takes them away elsewhere. Where nobody typed it (`unattended`), what was changed by hand in a
+    team's folder stays here. Raises SyncError where our own repository can't be used.
     """
     with share.locked():
         state = share.read()
         if state is None:
             raise SyncError("this folder is kept in step with nothing", fix="`reverie sync init REMOTE`.")
+        if state.team:
+            sign(store, state, now=clock.now(), unattended=unattended)
         run = _Run(share, state, store, clock, ledger, force=force)
+        if state.team and unattended:
+            run.hold = partial(held_back, store)
         try:
             run.exchange()
             run.bring()
@@ -78,6 +93,21 @@ def sync(
             state.tried = clock.now().timestamp()
             share.write(state)
         return run.done
+
+
+def repository_of(share: Share, state: State) -> Repository:
+    """Return where the revisions of `state` travel: a git remote, or the database of a team."""
+    if state.team:
+        return team_repository_of(share, state)
+    return Repository(share.repository, state.remote)
+
+
+def team_repository_of(share: Share, state: State) -> TeamRepository:
+    """Return that of a team's folder."""
+    # Deferred: only a team needs a database.
+    from pipeline.sharing.team_repository import TeamRepository
+
+    return TeamRepository(share.repository, state.remote, state.team, state.machine)
 
 
 class _Run:
@@ -91,7 +121,8 @@ class _Run:
         self._clock = clock
         self._ledger = ledger
         self._force = force
-        self._repository = Repository(share.repository, state.remote)
+        self.hold: Hold = takes_all
+        self._repository = repository_of(share, state)
         self._repository.make()
         self._files: dict[str, str] = {}
         self._records: dict[str, list[Revision]] = {}
@@ -125,6 +156,7 @@ class _Run:
 
     def _fetch(self) -> str:
         incoming, seen = self._repository.fetch(), self._state.seen
+        self._state.odd = sorted({*self._state.odd, *self._repository.odd})[:_MOST_ODD]
         if incoming and not seen and not self._is_of_memories(incoming):
             raise RefusedError(
                 "the remote holds something else than memories",
@@ -156,6 +188,10 @@ class _Run:
             faults.reach("sync.pushed")
         state.seen, state.done = tip, self._clock.now().timestamp()
         self._repository.tidy()
+        try:
+            self._repository.note(waiting=len(state.held))
+        except SyncError as error:
+            self._fails(error)
         return True
 
     # -- records ------------------------------------------------------------------------------------
@@ -179,6 +215,7 @@ class _Run:
             now=self._clock.now(),
             is_secret=self._secret_finder(),
             force=self._force,
+            hold=self.hold,
         )
         self._load(looking.changed())
         look = looking.take()
@@ -241,7 +278,7 @@ class _Run:
         records, odd = records_in(files)
         for item in records:
             self._state.see(item.clock)
-        self._state.odd = sorted({*self._state.odd, *odd})[:20]
+        self._state.odd = sorted({*self._state.odd, *odd})[:_MOST_ODD]
         return records
 
     # -- what they say together ---------------------------------------------------------------------

@@ -62,6 +62,9 @@ class State:
     """All of it. `seen` is the remote's commit that was last had, `basis` our own that `known` is made from,
     `clock` the latest moment of all records.
 
+    `team` is the id of a team whose database `remote` names, "" where that is a git repository, and
+    `person` who this login is there.
+
     `begun` is what was being written when a process died. `held` stays here, `refused` does not come in.
     `notes` are digests of the lines about what was forgotten that are in the repository.
     """
@@ -69,6 +72,9 @@ class State:
     remote: str
     machine: str
     store: str
+    team: str = ""
+    team_name: str = ""
+    person: str = ""
     seen: str = ""
     basis: str = ""
     clock: list[int] = field(default_factory=lambda: [0, 0])
@@ -158,7 +164,16 @@ class Share:
         held, refused = len(state.held), len(state.refused)
         turn.write(
             self.folder,
-            turn.Turn(state.store, state.remote, state.tried, state.done, state.error, held, refused),
+            turn.Turn(
+                state.store,
+                state.remote,
+                state.team_name,
+                state.tried,
+                state.done,
+                state.error,
+                held,
+                refused,
+            ),
         )
 
 

@@ -18,12 +18,14 @@ FILE = "turn.json"
 class Turn:
     """The store and its remote, when a sync was last tried and when it was done (epoch seconds, 0 never).
 
-    `error` says why the last one did not reach the remote, "" where it did; `held` and `refused` count
-    memories that stay here or do not come in.
+    `team` is the name of a team whose database the remote is, "" for a repository. `error` says why the last
+    one did not reach the remote, "" where it did; `held` and `refused` count memories that stay here or do
+    not come in.
     """
 
     store: str
     remote: str = ""
+    team: str = ""
     tried: float = 0.0
     done: float = 0.0
     error: str = ""

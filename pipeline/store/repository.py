@@ -147,9 +147,9 @@ class Store:
         """Return the memory that `name` means; errors are those of `Snapshot.named`."""
         return self.scan().named(name)
 
-    def is_as_written(self, document: Document) -> bool:
+    def is_as_written(self, document: Document, *, of_team: bool = False) -> bool:
         """Whether this file went through Reverie's hands and nobody else changed it since."""
-        return self._written.is_as_written(document)
+        return self._written.is_as_written(document, of_team=of_team)
 
     def is_ours(self, document: Document) -> bool:
         """Whether Reverie wrote this file of itself, not at a person's word, and nobody changed it since."""

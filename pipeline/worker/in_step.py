@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pipeline.core.errors import ODD_DATA, ReverieError, cause
 from pipeline.core.home import Home
+from pipeline.core.ids import new_id
 from pipeline.domain.job import Job, JobKind
 from pipeline.ledger import jobs
+from pipeline.revision import Door
+from pipeline.verify.flaw import Flaw
 from pipeline.worker import retry
 from pipeline.worker.context import WorkerContext, log_fields
+
+if TYPE_CHECKING:
+    from pipeline.sharing.state import Share
+    from pipeline.store import Store
 
 JOB: JobKind = "sync"
 LOG = logging.getLogger("reverie.worker")
@@ -44,8 +52,30 @@ class InStep:
         at_work = {str(path) for path in (*context.touched, *context.visited)}
         for turn in turns(context.home):
             due = turn.tried + apart if turn.tried <= now else now
-            if due <= now or turn.store in at_work:
+            own = str(Path(turn.store).parent) if turn.team else turn.store
+            if due <= now or not at_work.isdisjoint((turn.store, own)):
                 jobs.enqueue(context.ledger, JOB, turn.store, now=now, run_after=max(now, due))
+
+    def _share(self, share: Share, folder: Store) -> None:
+        """Give a team, whose folder that is, what the project has for it, or ask; as ``team.share`` says."""
+        from pipeline.sharing import choosing
+
+        context, state = self._context, share.read()
+        policy = context.settings.team.share
+        if state is None or not state.team or policy == "off":
+            return
+        store, now = context.opened_store(folder.path.parent), context.clock.now()
+        if policy == "ask":
+            choosing.offer(context.ledger, store, state, now=now)
+            return
+        door = Door(folder, now=now, approved=True)
+        there = folder.scan().documents
+        for document in choosing.fit_for_auto(choosing.candidates(store, state)):
+            planned = choosing.plan_copy(door, there, document.memory, state.person, now)
+            if isinstance(planned, Flaw):
+                LOG.warning("%s is not shared: it %s", document.path, planned.reason)
+        if door.operations:
+            door.write(f"team-{new_id()[:12]}", "shared by team.share")
 
     def _do(self, job: Job) -> None:
         from pipeline.sharing.run import sync
@@ -58,7 +88,8 @@ class InStep:
                 context.finish(job)
                 return
             store = context.opened_store(store_path)
-            done = sync(share, store, clock=context.clock, ledger=context.ledger)
+            self._share(share, store)
+            done = sync(share, store, clock=context.clock, ledger=context.ledger, unattended=True)
         except (ReverieError, OSError, *ODD_DATA) as error:
             LOG.warning("sync of %s has to wait: %s", job.key, cause(error), extra=log_fields(job))
             context.put_back(job, retry.SYNC.retry_after(error, job.attempts), cause(error))

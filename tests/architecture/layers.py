@@ -9,7 +9,7 @@ LAYERS = (
     "config text transcript",
     "llm store verify",
     "ledger revision",
-    "context intake search",
+    "context intake search team",
     "extraction consolidation formats recall install sharing",
     "worker",
     "app evaluation",

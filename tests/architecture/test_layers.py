@@ -43,11 +43,12 @@ OWNERS = {
     "uvicorn": {"pipeline/server/http.py", "pipeline/web/serving.py", "pipeline/web/wire.py"},
     "starlette": {"pipeline/server/http.py", "pipeline/web"},
     "jinja2": {"pipeline/web/rendering.py"},
+    "psycopg": {"pipeline/team/connecting.py"},
     "watchfiles": {"pipeline/formats/watch/changes.py"},
     "typer": {"pipeline/cli"},
     "rich": {"pipeline/cli/cells.py", "pipeline/cli/progress.py"},
 }
-TYPES_ONLY = {"sqlite3": "pipeline/ledger/"}
+TYPES_ONLY = {"sqlite3": "pipeline/ledger/", "psycopg": "pipeline/team/"}
 """Packages whose types may be named elsewhere, in annotations."""
 ENVIRONMENT = {
     *(

@@ -7,6 +7,7 @@ import sys
 from tests.architecture.source import ROOT
 
 HEAVY = ("anthropic", "mcp", "tenacity", "tomlkit", "numpy", "wordllama", "matplotlib", "httpx", "httpx2")
+FOR_A_TEAM = ("psycopg", "psycopg_binary", "procrastinate")
 TELL = "import atexit, json, sys; atexit.register(lambda: print('\\n' + json.dumps(sorted(sys.modules))));"
 COMMANDS = ("status", "list", "why x", "config", "conversations", "doctor", "--help", "recall x", "injected")
 ALL_OF_THEM = (
@@ -33,12 +34,17 @@ def loaded(code, *arguments):
 
 
 def test_looking_loads_no_model_library():
-    found = loaded(ALL_OF_THEM, *COMMANDS) & set(HEAVY)
+    found = loaded(ALL_OF_THEM, *COMMANDS) & {*HEAVY, *FOR_A_TEAM}
     assert not found or {command: loaded(ALL_OF_THEM, command) & found for command in COMMANDS} == {}
 
 
 def test_a_worker_with_nothing_to_extract_loads_no_model_library():
-    assert not loaded(WORKER) & set(HEAVY)
+    assert not loaded(WORKER) & {*HEAVY, *FOR_A_TEAM}
+
+
+def test_who_is_in_no_team_loads_no_database():
+    found = loaded(f"{TELL}import pipeline.app.team, pipeline.cli.team, pipeline.worker")
+    assert not found & set(FOR_A_TEAM)
 
 
 def test_a_second_status_and_a_second_worker_load_no_rules(tmp_path, monkeypatch):

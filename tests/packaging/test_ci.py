@@ -123,7 +123,7 @@ def test_what_is_installed_in_ci_is_within_the_bounds() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     extras = project["optional-dependencies"]
     for line in (*project["dependencies"], *(line for group in extras.values() for line in group)):
-        found = re.fullmatch(r"([\w-]+)>=([^,]+),<(.+)", line)
+        found = re.fullmatch(r"([\w-]+)(?:\[\w+\])?>=([^,]+),<(.+)", line)
         if found is None:
             assert line.startswith("reverie[")
             continue

@@ -132,17 +132,18 @@ def _in_step(app: App) -> Iterator[Finding]:
     from pipeline.sharing.turn import turns
 
     for turn in turns(app.home):
+        what = "team" if turn.team else "sync"
         if turn.error:
-            fix = "`reverie sync status` says more; it is tried again, and nothing is lost."
-            yield Finding("warning", "sync", f"{turn.store}: {turn.error}", fix)
+            fix = f"`reverie {what} status` says more; it is tried again, and nothing is lost."
+            yield Finding("warning", what, f"{turn.store}: {turn.error}", fix)
             continue
         kept = count(turn.held + turn.refused, "memory", "memories")
         last = ago(turn.done, app.clock.now()) if turn.done else "never"
-        message = f"{turn.store} is in step with {turn.remote}, {last}"
+        message = f"{turn.store} is in step with {turn.team or turn.remote}, {last}"
         if turn.held or turn.refused:
-            yield Finding("note", "sync", f"{message}; {kept} not", "`reverie sync status` says why.")
+            yield Finding("note", what, f"{message}; {kept} not", f"`reverie {what} status` says why.")
         else:
-            yield Finding("ok", "sync", message)
+            yield Finding("ok", what, message)
 
 
 def _spool(home: Path) -> Iterator[Finding]:

@@ -97,11 +97,14 @@ def piece(
     says to whom it belongs, if not to the project alone; `file` holds the whole, of which no more than
     `longest` characters of the body are told.
     """
+    by = memory_format.speaker(
+        str(shown.get("origin") or ""), str(shown.get("hand") or ""), str(shown.get("author") or "")
+    )
     facts = [
         ("name", str(shown.get("name") or "")),
         ("type", str(shown.get("type") or "")),
         ("said", age(str(shown.get("said") or ""), now)),
-        ("by", memory_format.speaker(str(shown.get("origin") or ""), str(shown.get("hand") or ""))),
+        ("by", by),
         ("scope", scope),
         ("files", files),
     ]

@@ -412,5 +412,7 @@ def _recollection(
         freshness=files,
         said_at=str(shown.get("said") or ""),
         origin=str(shown.get("origin") or ""),
-        by=memory_format.speaker(str(shown.get("origin") or ""), str(shown.get("hand") or "")),
+        by=memory_format.speaker(
+            str(shown.get("origin") or ""), str(shown.get("hand") or ""), str(shown.get("author") or "")
+        ),
     )

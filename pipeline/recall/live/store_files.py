@@ -219,11 +219,7 @@ def describe(text: str, path: str) -> "dict[str, Any]":
     dated = [(times.parse(at), at) for item in sources if (at := fields.text_of(item.get("at")))]
     moments = [(moment, at) for moment, at in dated if moment is not None]
     noted = [fields.text_of(item.get("session")) for item in [*sources, {"session": get("originSessionId")}]]
-    quotes = [
-        (item.get("speaker") or "person", fields.text_of(item.get("at")), str(item.get("quote") or ""))
-        for item in sources
-        if item.get("session") and item.get("uuid")  # as in the store: nobody can follow another
-    ]
+    quotes = _quotes(sources, fields.text_of)
     return {
         "id": ident,
         "name": name,
@@ -233,6 +229,7 @@ def describe(text: str, path: str) -> "dict[str, Any]":
         "tags": fields.texts_of(get("tags")),
         "cues": fields.texts_of(get("cues")),
         "origin": origin,
+        "author": fields.text_of(get("author")),
         "said": max(moments, key=_first)[1] if moments else _first_time(get, origin),
         "importance": fields.share_of(get("importance"), 0.5),
         "pinned": memory_format.is_true(get("pinned")) or path.startswith(f"{VAULT}/"),
@@ -242,6 +239,16 @@ def describe(text: str, path: str) -> "dict[str, Any]":
         "body": body[:MOST_BODY],
         "cut": len(body) > MOST_BODY,
     }
+
+
+def _quotes(
+    sources: "list[dict[str, Any]]", text_of: "Callable[[object], str]"
+) -> "list[tuple[str, str, str]]":
+    return [
+        (item.get("speaker") or "person", text_of(item.get("at")), str(item.get("quote") or ""))
+        for item in sources
+        if item.get("session") and item.get("uuid")  # as in the store: nobody can follow another
+    ]
 
 
 class _opened:  # noqa: N801 - used like a function; contextlib would cost a hook 3 ms

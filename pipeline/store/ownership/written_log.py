@@ -73,9 +73,12 @@ class WrittenLog:
         self._load()
         return self._digests.keys()
 
-    def is_as_written(self, document: Document) -> bool:
-        """Whether this file went through Reverie's hands and nobody else changed it since."""
-        return not self._team and self.digest(document.path) == document.digest
+    def is_as_written(self, document: Document, *, of_team: bool = False) -> bool:
+        """Whether this file went through Reverie's hands and nobody else changed it since.
+
+        In a team's folder others may write the log too, so it counts for one only where that is asked for.
+        """
+        return (of_team or not self._team) and self.digest(document.path) == document.digest
 
     def hand(self, document: Document) -> str:
         """Return whose the file of `document` is (`hooklib.ownership`); ours also where it was moved."""

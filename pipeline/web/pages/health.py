@@ -29,7 +29,7 @@ TONES = {"error": "bad", "warning": "warn", "note": "", "ok": "good"}
 def health(visit: Visit) -> Response:
     """Return the state of everything, and below it what doctor or audit found, where that was asked for."""
     look = visit.asked("look")
-    if look not in ("", "doctor", "audit"):
+    if look not in ("", "doctor", "audit", "team"):
         raise UsageError(f"nothing looks at {look!r}", fix="Take a link on the page.")
     return visit.page(
         "health.html",
@@ -39,6 +39,7 @@ def health(visit: Visit) -> Response:
         look=look,
         examined=_examined(visit) if look == "doctor" else None,
         audited=_audited(visit) if look == "audit" else None,
+        team=_team(visit) if look == "team" else None,
     )
 
 
@@ -64,6 +65,28 @@ def stream(visit: Visit) -> Response:
     return live.stream(live.files_of(app.home, app.store_path))
 
 
+def _team(visit: Visit) -> dict[str, Any]:
+    """Return members, lag, cost and conflicts of the team, as its database has them now."""
+    from pipeline.app import team  # Few are in one.
+
+    app = visit.app
+    found, now = team.status(app), app.clock.now()
+    kept = [*found.held, *found.refused]
+    machines = found.machines or []
+    return {
+        "name": found.team,
+        "trouble": found.error,
+        "waiting": found.waiting,
+        "members": [
+            {**row, "machines": [item for item in machines if item["login"] == row["login"]]}
+            for row in found.members or ()
+        ],
+        "costs": found.costs or [],
+        "kept": [f"{row['name']}: {row['why']}" for row in kept] + found.odd,
+        "last": ago(found.last, now) if found.last else "never",
+    }
+
+
 def _state(visit: Visit) -> dict[str, Any]:
     value = visit.app.status()
     now = datetime.fromtimestamp(value["at"], UTC)
@@ -80,6 +103,8 @@ def _state(visit: Visit) -> dict[str, Any]:
         "down": f"{down['reason']} {down['fix']}; asked again {ago(down['ends_at'], now)}" if down else "",
         "queue": state_words.queue_words(value, now),
         "inbox": value["inbox"],
+        "sync": state_words.sync_words(value["sync"], now) if value["sync"] else "",
+        "team": state_words.sync_words(value["team_sync"], now) if value["team_sync"] else "",
         "hook": state_words.hook_words(value, now),
         "read": state_words.read_words(value),
         "to_come": state_words.to_come(value["to_come"]) if value["to_come"]["turns"] else "",

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from pipeline.app import inbox as decisions
 from pipeline.app import undoing
 from pipeline.app.application import App
-from pipeline.app.proposals import WITH_TEXT, brief, facts_of, proposer, words_said
+from pipeline.app.proposals import EDITABLE, brief, facts_of, proposer, words_said
 from pipeline.core.errors import ReverieError, UsageError
 from pipeline.core.ids import digest
 from pipeline.hooklib.plain import clipped
@@ -145,7 +145,7 @@ def _opened(visit: Visit, rows: Sequence[dict[str, Any]], number: int) -> dict[s
         return {"item": None, "kind": kind}
     row, preview = decisions.shown(visit.app, number)
     text = ""
-    if row["kind"] in WITH_TEXT:
+    if row["kind"] in EDITABLE:
         try:
             text = decisions.text_of(visit.app, number)
         except ReverieError:

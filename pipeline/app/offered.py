@@ -1,0 +1,89 @@
+"""What an inbox entry offers to the team: planned as copies in its folder, and picked by a person."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+
+from pipeline.app.application import App
+from pipeline.core.errors import InputError
+from pipeline.hooklib.ownership import TEAM
+from pipeline.hooklib.plain import lines_of
+from pipeline.ledger.inbox import InboxItem
+from pipeline.revision import Door
+from pipeline.sharing.choosing import id_there, line_of, payload_of, plan_copy
+from pipeline.sharing.state import Share, State
+from pipeline.store import Store
+from pipeline.verify.flaw import Flaw
+
+
+def shared_of(app: App) -> App:
+    """Return `app` as it acts on the team's folder of this project."""
+    other = copy(app)
+    other.store_override = app.store_path / TEAM
+    return other
+
+
+def state_of(app: App) -> State:
+    """Return what is known of the team of this project. Raises InputError where it is in none."""
+    share = Share.of(app.home, shared_of(app).store_path)
+    state = share.read() if share.file.is_file() else None
+    if state is None or not state.team:
+        raise InputError(
+            "this project is in no team",
+            file=str(app.store_path),
+            fix="`reverie team join NAME --database URL`, or `reverie team init` founds one.",
+        )
+    return state
+
+
+def planned(app: App, store: Store, found: InboxItem) -> tuple[App, Door]:
+    """Plan the copies that `found` offers; return the team's folder and the door with them.
+
+    What is not here any more is left out. Raises InputError where nothing is left, and for what no team may
+    have.
+    """
+    state, shared, now = state_of(app), shared_of(app), app.clock.now()
+    folder = shared.open_store()
+    door = Door(folder, now=now, approved=True)
+    wanted = {row["id"] for row in found.payload["memories"]}
+    there = folder.scan().documents
+    reject = f"`reverie inbox reject {found.id}`"
+    for document in store.scan().documents:
+        if document.retired or id_there(document.memory) not in wanted:
+            continue
+        done = plan_copy(door, there, document.memory, state.person, now)
+        if isinstance(done, Flaw):
+            raise InputError(
+                f"it {done.reason}",
+                file=document.path,
+                fix=f"Leave it out with `reverie inbox edit {found.id}`, or {reject}.",
+            )
+    if not door.operations:
+        raise InputError("none of these memories is here any more", fix=f"{reject}.")
+    return shared, door
+
+
+def text_of(found: InboxItem) -> str:
+    """Return what is offered, a line each, for a person to pick from."""
+    return "\n".join(line_of(row) for row in found.payload["memories"])
+
+
+def picked(found: InboxItem, text: str) -> dict[str, Any]:
+    """Return the payload of `found` with no more than the lines that stand in `text`.
+
+    Raises InputError for a line that was not offered, and where none is left.
+    """
+    wanted = {" ".join(line.split()) for line in lines_of(text) if line.strip()}
+    rows = {" ".join(line_of(row).split()): row for row in found.payload["memories"]}
+    odd = sorted(wanted - rows.keys())
+    if odd:
+        raise InputError(f"this was not offered: {odd[0]}", fix="Take lines away; change none.")
+    if not wanted:
+        raise InputError("no line is left", fix=f"`reverie inbox reject {found.id}` gives the team nothing.")
+    payload = found.payload
+    chosen = [row for line, row in rows.items() if line in wanted]
+    return {
+        **payload,
+        **payload_of(payload["team"], chosen, payload["offered"], asked=float(payload["asked"])),
+    }

@@ -1,0 +1,296 @@
+"""A team's memories: founding and joining a team, sharing one's own with it, and keeping its folder in step.
+
+They lie in ``team/`` below the project's folder, where the client and recall look. What others say there is
+theirs: it is shown as the team's, with who said it and since when, and never becomes this person's word.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from pipeline.app import retired
+from pipeline.app.application import App
+from pipeline.app.offered import shared_of, state_of
+from pipeline.core.atomic import ensure_dir
+from pipeline.core.errors import InputError, TeamError
+from pipeline.core.ids import new_id
+from pipeline.hooklib.ownership import TEAM
+from pipeline.revision import Door
+from pipeline.sharing.choosing import plan_copy, withdraw
+from pipeline.sharing.run import Synced, sync, team_repository_of
+from pipeline.sharing.signing import AUTHOR
+from pipeline.sharing.state import Share, State, machine_id
+from pipeline.store import Put
+from pipeline.store.ownership import access
+from pipeline.team import members, schema, spending
+from pipeline.team.connecting import parse, within
+from pipeline.verify.flaw import Flaw
+
+SHARED, UNSHARED = "shared", "no longer shared"
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """What `init` or `join` did: the team's name, the login's person there, its folder, the first sync."""
+
+    team: str
+    person: str
+    folder: str
+    first: Synced
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How this project stands with its team; the last three are None where nobody could be asked.
+
+    `costs` are what calls of a model for the team cost, by member and project.
+    """
+
+    team: str
+    url: str
+    folder: str
+    memories: int
+    waiting: int
+    last: float
+    error: str
+    held: list[dict[str, str]]
+    refused: list[dict[str, str]]
+    odd: list[str]
+    members: list[dict[str, Any]] | None
+    machines: list[dict[str, Any]] | None
+    costs: list[dict[str, Any]] | None
+
+
+def found_team(app: App, name: str, url: str, person: str) -> Joined:
+    """Set the database at `url` up, found the team `name` there, and join it with this project.
+
+    A team of that name which this login is in already is joined. Raises ConfigError for the address and
+    TeamError for what the database refuses.
+    """
+    access.require_person(app.store_path)
+    app.require_settings()
+    address = parse(url)
+
+    def work(connection: Any) -> None:
+        schema.set_up(connection)
+        if name not in {team.name for team in members.teams(connection)}:
+            members.found_team(connection, name, person)
+
+    within(address, work)
+    return join(app, name, url)
+
+
+def invite(app: App, login: str, person: str) -> str:
+    """Let `login` at the database join the team here, shown as `person`; return the team's name."""
+    access.require_person(app.store_path)
+    state = _state_of(app)
+    within(parse(state.remote), lambda connection: members.invite(connection, state.team, login, person))
+    return state.team_name
+
+
+def join(app: App, name: str, url: str) -> Joined:
+    """Keep ``team/`` of this project in step with the team `name` at `url` from now on."""
+    access.require_person(app.store_path)
+    app.require_settings()
+    if app.is_team or app.is_user_scope:
+        raise InputError("a team is joined with a project", fix="Go into the project's folder.")
+
+    def enter(connection: Any) -> tuple[str, str]:
+        schema.check(connection)
+        team = members.team_called(connection, name)
+        members.join(connection, team.id)
+        return team.id, members.person_of(connection, team.id)
+
+    team, person = within(parse(url), enter)
+    shared = _shared(app, create=True)
+    kept = Share.of(app.home, shared.store_path)
+    with kept.locked():
+        known = kept.read()
+        if known is not None and known.team != team:
+            raise InputError(
+                f"this project is in the team {known.team_name} already",
+                file=known.remote,
+                fix="`reverie team leave` first.",
+            )
+        state = State(
+            remote=url,
+            machine=machine_id(app.home),
+            store=str(shared.store_path),
+            team=team,
+            team_name=name,
+            person=person,
+        )
+        if known is not None:
+            repository = team_repository_of(kept, known)
+            repository.make()
+            repository.begin_anew()
+            known.remote, known.seen = url, ""
+        kept.write(known or state)
+    return Joined(name, person, str(shared.store_path), now(app))
+
+
+def share(app: App, name: str) -> tuple[str, Synced]:
+    """Give the team a copy of the memory `name` in this person's name; return its name there and the sync.
+
+    It goes without what was said in this person's sessions. Sharing it again brings the copy in step.
+    """
+    access.require_person(app.store_path)
+    state = _state_of(app)
+    store = app.open_store()
+    document = retired.read(store, name)
+    shared = _shared(app)
+    folder = shared.open_store()
+    moment = app.clock.now()
+    door = Door(folder, now=moment, approved=True)
+    planned = plan_copy(door, folder.scan().documents, document.memory, state.person, moment)
+    if isinstance(planned, Flaw):
+        raise InputError(
+            f"it {planned.reason}", file=document.path, fix="Others would read it; keep it yours."
+        )
+    door.write(_change_id(), f"{SHARED} {document.name}")
+    shared.follow(folder)
+    called = planned.memory.name if isinstance(planned, Put) else document.name
+    return called, now(app)
+
+
+def unshare(app: App, name: str) -> tuple[str, Synced]:
+    """Take this person's copy of the memory `name` away from the team; return its name there and the sync.
+
+    What somebody has read of it they have read: it stays in the revisions.
+    """
+    access.require_person(app.store_path)
+    state = _state_of(app)
+    shared = _shared(app)
+    folder = shared.open_store()
+    document = retired.read(folder, name)
+    author = document.memory.extra.get(AUTHOR, "")
+    if author != state.person:
+        raise InputError(f"{document.name} is {author or 'nobody'}'s", fix="Ask them to take it back.")
+    door = Door(folder, now=app.clock.now(), approved=True)
+    planned = door.retire(document, UNSHARED)
+    if isinstance(planned, Flaw):
+        raise InputError(f"it {planned.reason}", file=document.path, fix="See `reverie show --team`.")
+    door.write(_change_id(), f"{UNSHARED} {document.name}")
+    shared.follow(folder)
+    return document.name, now(app)
+
+
+def now(app: App, *, force: bool = False) -> Synced:
+    """Keep the team's folder in step now; what can't be reached is told in the answer."""
+    _state_of(app)
+    shared = _shared(app)
+    store = shared.open_store(create=True)
+    kept = Share.of(app.home, shared.store_path)
+    with app.ledger() as ledger:
+        done = sync(kept, store, clock=app.clock, ledger=ledger, force=force)
+    if done.change:
+        shared.follow(store)
+    return done
+
+
+def status(app: App) -> Standing:
+    """Return how it stands, with the members and their machines as the database has them."""
+    state = _state_of(app)
+    people: list[dict[str, Any]] | None = None
+    machines: list[dict[str, Any]] | None = None
+    costs: list[dict[str, Any]] | None = None
+    error = state.error
+    try:
+        address = parse(state.remote)
+        people, machines, costs = within(address, lambda connection: _people(connection, state.team))
+    except TeamError as failed:
+        error = str(failed)
+    waiting = _waiting(app, state)
+    return Standing(
+        state.team_name,
+        state.remote,
+        state.store,
+        sum(bool(known.blob) for known in state.known.values()),
+        waiting,
+        state.done,
+        error,
+        [{"name": item.name, "why": item.why} for item in state.held.values()],
+        [{"name": item.name, "why": item.why} for item in state.refused.values()],
+        state.odd,
+        people,
+        machines,
+        costs,
+    )
+
+
+def leave(app: App) -> tuple[str, str]:
+    """Leave the team with this project; return its name, and where the team's memories stay as they are now.
+
+    At the database the membership ends, so no machine of this login reads or writes there any more.
+    """
+    access.require_person(app.store_path)
+    state = _state_of(app)
+    within(parse(state.remote), lambda connection: members.leave(connection, state.team))
+    shared = _shared(app)
+    kept = Share.of(app.home, shared.store_path)
+    with kept.locked():
+        kept.forget()
+        shutil.rmtree(kept.repository, ignore_errors=True)
+    with app.ledger() as ledger:
+        withdraw(ledger, app.open_store(), now=app.clock.now())
+    return state.team_name, str(shared.store_path)
+
+
+def _change_id() -> str:
+    return f"team-{new_id()[:12]}"
+
+
+# -- where it is ----------------------------------------------------------------------------------------
+
+
+def _state_of(app: App) -> State:
+    app.require_settings()
+    return state_of(app)
+
+
+def _shared(app: App, *, create: bool = False) -> App:
+    """Return `app` as it acts on the team's folder of this project."""
+    folder = app.store_path / TEAM
+    if create:
+        app.open_store(create=True)
+        ensure_dir(folder)
+    return shared_of(app)
+
+
+def _people(connection: Any, team: str) -> tuple[list[dict[str, Any]], ...]:
+    latest = next((item.latest for item in members.teams(connection) if item.id == team), 0)
+    people = [
+        {"login": item.login, "person": item.person, "state": item.state, "since": item.since.isoformat()}
+        for item in members.members(connection, team)
+    ]
+    machines = [
+        {
+            "login": item.login,
+            "machine": item.machine,
+            "behind": max(0, latest - item.pulled_to),
+            "waiting": item.waiting,
+            "pulled": item.pulled_at.isoformat() if item.pulled_at else "",
+        }
+        for item in members.machines(connection, team)
+    ]
+    named = {item["login"]: item["person"] for item in people}
+    totals: dict[tuple[str, str], tuple[int, Decimal]] = {}
+    for cost in spending.costs(connection, team):
+        calls, dollars = totals.get((cost.login, cost.project), (0, Decimal()))
+        totals[cost.login, cost.project] = (calls + cost.calls, dollars + cost.dollars)
+    costs = [
+        {"person": named.get(login, login), "project": project, "calls": calls, "dollars": float(dollars)}
+        for (login, project), (calls, dollars) in sorted(totals.items())
+    ]
+    return people, machines, costs
+
+
+def _waiting(app: App, state: State) -> int:
+    shared = _shared(app)
+    if not shared.store_path.is_dir():
+        return 0
+    was = {(item.path, item.digest) for item in state.here.values()}
+    return sum((item.path, item.digest) not in was for item in shared.open_store().scan().documents)

@@ -1,0 +1,172 @@
+"""``reverie team``, ``share`` and ``unshare``: what a colleague's Claude learned, for everyone of a team."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pipeline.app import team as use_case
+from pipeline.app.application import App
+from pipeline.app.team import Joined, Standing
+from pipeline.cli import named_rows, output
+from pipeline.cli.groups import HELP_OPTIONS
+from pipeline.cli.options import JsonOption
+from pipeline.core import zone
+from pipeline.sharing.run import Synced
+from pipeline.text.humanize import ago, count
+
+team = typer.Typer(
+    help="Share memories with a team, in a PostgreSQL database.",
+    no_args_is_help=True,
+    context_settings=HELP_OPTIONS,
+)
+TeamName = Annotated[str, typer.Argument(metavar="TEAM", help="The team's name: a-z, 0-9 and dashes.")]
+MemoryName = Annotated[str, typer.Argument(metavar="NAME", help="The memory's name.")]
+DatabaseOption = Annotated[
+    str, typer.Option("--database", metavar="URL", help="postgresql://LOGIN@HOST:PORT/DATABASE, no password.")
+]
+PersonOption = Annotated[str, typer.Option("--as", metavar="PERSON", help="As whom the team sees them.")]
+
+
+@team.command()
+def init(name: TeamName, database: DatabaseOption, person: PersonOption, as_json: JsonOption = False) -> None:
+    """Set the database up where that is needed, found a team, and join it with this project."""
+    done = use_case.found_team(App(), name, database, person)
+    output.data(done, lambda: _tell_joined(done), as_json=as_json)
+    _end(done.first)
+
+
+@team.command()
+def invite(
+    login: Annotated[str, typer.Argument(metavar="LOGIN", help="Their login at the database.")],
+    person: PersonOption,
+    as_json: JsonOption = False,
+) -> None:
+    """Let somebody's login join the team of this project."""
+    app = App()
+    name = use_case.invite(app, login, person)
+    output.data(
+        {"team": name, "login": login, "person": person},
+        lambda: output.line(f"{person} may join {name} now"),
+        as_json=as_json,
+    )
+    output.talk(f"They run, in their project: reverie team join {name} --database URL")
+
+
+@team.command()
+def join(name: TeamName, database: DatabaseOption, as_json: JsonOption = False) -> None:
+    """Have the team's memories in this project from now on, below ``team/``."""
+    done = use_case.join(App(), name, database)
+    output.data(done, lambda: _tell_joined(done), as_json=as_json)
+    _end(done.first)
+
+
+@team.command()
+def status(as_json: JsonOption = False) -> None:
+    """Show members, machines and what waits."""
+    app = App()
+    found = use_case.status(app)
+    output.data(found, lambda: _tell_status(app, found), as_json=as_json)
+
+
+@team.command("sync")
+def sync_now(
+    force: Annotated[bool, typer.Option("--force", help="Take in doubtful texts as well.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Bring the team's memories in step now; the worker does so by itself."""
+    done = use_case.now(App(), force=force)
+    output.data(done, lambda: _tell(done), as_json=as_json)
+    _end(done)
+
+
+@team.command()
+def leave(as_json: JsonOption = False) -> None:
+    """Leave the team: what you shared stays with the others, what they shared stays here as it is now."""
+    name, folder = use_case.leave(App())
+    output.data({"left": name, "folder": folder}, lambda: output.line(f"You left {name}"), as_json=as_json)
+    output.talk(f"Its memories stay in {folder} as they are now; remove that folder if you don't want them.")
+
+
+def share(name: MemoryName, as_json: JsonOption = False) -> None:
+    """Give the team a copy of a memory in your name.
+
+    It goes without what was said in your sessions.
+    """
+    called, done = use_case.share(App(), name)
+    output.data({"shared": called, "sync": done}, lambda: _tell_shared(called, done), as_json=as_json)
+    output.talk(f"`reverie unshare {called}` takes it back; what was read was read.")
+    _end(done)
+
+
+def unshare(name: MemoryName, as_json: JsonOption = False) -> None:
+    """Take a memory back that you shared with the team.
+
+    Your own stays.
+    """
+    called, done = use_case.unshare(App(), name)
+    output.data(
+        {"unshared": called, "sync": done},
+        lambda: output.line(f"{called} is no longer shared; your own stays"),
+        as_json=as_json,
+    )
+    _end(done)
+
+
+def _tell_joined(done: Joined) -> None:
+    output.line(f"In the team {done.team} as {done.person}; its memories are in {done.folder}")
+    _tell(done.first)
+
+
+def _tell_shared(called: str, done: Synced) -> None:
+    output.line(f"{called} is shared" + (" once the database can be reached" if done.error else ""))
+
+
+def _tell(done: Synced) -> None:
+    parts = [
+        f"{count(number, 'memory', 'memories')} {word}"
+        for number, word in ((done.came, "came or changed"), (done.left, "left"))
+        if number
+    ]
+    sent = (
+        [f"{count(done.told, 'revision')} {'kept to be sent' if done.error else 'sent'}"] if done.told else []
+    )
+    output.line("; ".join([*sent, *parts]) or "nothing new on either side")
+    named_rows.tell([f"does not go out: {row['name']}: {row['why']}" for row in done.held])
+    named_rows.tell([f"does not come in: {row['name']}: {row['why']}" for row in done.refused])
+
+
+def _end(done: Synced) -> None:
+    if done.error:
+        output.talk(f"{done.error}. {done.fix}")
+        raise typer.Exit(1)
+
+
+def _tell_status(app: App, found: Standing) -> None:
+    now = app.clock.now()
+    rows = (
+        ("team", found.team),
+        ("database", found.url),
+        ("memories", str(found.memories)),
+        ("changed here", count(found.waiting, "memory", "memories")),
+        ("in step", ago(found.last, now) if found.last else "never"),
+        *((("trouble", found.error),) if found.error else ()),
+    )
+    for name, text in rows:
+        output.line(f"{name:<13} {text}")
+    named_rows.tell([f"does not go out: {row['name']}: {row['why']}" for row in found.held])
+    named_rows.tell([f"does not come in: {row['name']}: {row['why']}" for row in found.refused])
+    named_rows.tell([f"not taken: {text}" for text in found.odd])
+    for row in found.members or ():
+        machines = [item for item in found.machines or () if item["login"] == row["login"]]
+        lag = "; ".join(_lag(item) for item in machines) or "no machine yet"
+        output.line(f"{row['person']:<13} {row['state']} since {zone.day(row['since'])}; {lag}")
+    for row in found.costs or ():
+        calls = count(row["calls"], "call")
+        output.line(f"{row['person']:<13} {row['project']}: ${row['dollars']:.4f} for {calls}")
+
+
+def _lag(machine: dict[str, object]) -> str:
+    behind = machine["behind"]
+    return f"{machine['machine']} {'in step' if not behind else f'{behind} behind'}"

@@ -1,0 +1,156 @@
+"""The repository of a team's folder: ours as any other, but others' revisions come from the team's database.
+
+What was read of the database is a commit of its own, so a sync with a team is the same work as one with a git
+remote. The number up to which it was read is written after that commit: who dies between reads it again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pipeline.core.atomic import write_atomic
+from pipeline.core.errors import DocumentError, InputError, TeamError, UnreachableTeamError
+from pipeline.sharing.repository import BRANCH, INCOMING, OfflineError, RefusedError, Repository
+from pipeline.sharing.revisions import FORGOTTEN, REVISIONS, Note, Record, Revision, read_record
+from pipeline.sharing.signing import AUTHOR
+from pipeline.store.files import document
+from pipeline.team import members, revisions, schema
+from pipeline.team.connecting import Address, parse, within
+
+_NOTES = "forgotten"
+"""As what the database knows a record of words that were forgotten; it is no memory's id."""
+
+
+@dataclass(frozen=True, slots=True)
+class TeamRepository(Repository):
+    """`remote` is the database's address, `team` its id there, `machine` what this machine is called.
+
+    A record that is none, or speaks in somebody else's name, is not taken; `odd` says so.
+    """
+
+    team: str
+    machine: str
+
+    def fetch(self) -> str:
+        """Return the commit of all that the database has, "" where that is nothing.
+
+        Raises OfflineError where it can't be reached, RefusedError where it is not what it was.
+        """
+        with self._as_of_a_remote():
+            people = self._ask(self._who)
+            number, digest = self._read_to()
+            if number and self._ask(revisions.digest_at, self.team, number) != digest:
+                raise RefusedError(
+                    "the team's database lacks what was read there: it is another one, or came from a backup",
+                    file=self.remote,
+                    fix="Ask who keeps it. `reverie team join` begins anew, and sends what is known here.",
+                )
+            for batch in self._batches():
+                self._keep(batch, people)
+        return self.tip(INCOMING)
+
+    def begin_anew(self) -> None:
+        """Read all that the database has once more, and send all of this machine's that it lacks."""
+        (self.path / "read").unlink(missing_ok=True)
+        if self.tip(INCOMING):
+            self._call("update-ref", "-d", INCOMING)
+
+    def push(self) -> bool:
+        """Send what the database lacks; True, since nobody's revision is in the way of another's.
+
+        What other machines told is theirs to send: in this login's name nobody would take it.
+        """
+        known = self.files(self.tip(INCOMING), REVISIONS, FORGOTTEN)
+        ours = self.files(self.tip(), REVISIONS, FORGOTTEN)
+        fresh = [path for path in ours if path not in known]
+        with self._as_of_a_remote():
+            for start in range(0, len(fresh), revisions.BATCH):
+                paths = fresh[start : start + revisions.BATCH]
+                data = self.read(ours[path] for path in paths)
+                records = [read_record(path, data[ours[path]]) for path in paths]
+                items = [_outgoing(item) for item in records if item.machine == self.machine]
+                if items:
+                    self._ask(revisions.push, self.team, self.machine, items)
+        self.move(self.tip(BRANCH), ref=INCOMING)
+        return True
+
+    def note(self, *, waiting: int) -> None:
+        """Tell the team how far this machine has read, its own revisions among it, and what waits here."""
+        self.fetch()
+        with self._as_of_a_remote():
+            self._ask(
+                revisions.note_pull, self.team, self.machine, read_to=self._read_to()[0], waiting=waiting
+            )
+
+    def _who(self, connection: Any) -> dict[str, str]:
+        schema.check(connection)
+        return {item.login: item.person for item in members.members(connection, self.team)}
+
+    def _batches(self) -> Iterator[Sequence[revisions.Incoming]]:
+        while batch := self._ask(revisions.after, self.team, self._read_to()[0]):
+            yield batch
+            write_atomic(self.path / "read", f"{batch[-1].number} {batch[-1].digest}\n".encode())
+
+    def _read_to(self) -> tuple[int, str]:
+        """Return number and digest of the revision that was read last, (0, "") before the first."""
+        try:
+            number, digest = (self.path / "read").read_text("ascii").split()
+        except FileNotFoundError:
+            return 0, ""
+        return int(number), digest
+
+    def _keep(self, batch: Sequence[revisions.Incoming], people: dict[str, str]) -> None:
+        files: dict[str, bytes | str | None] = {}
+        for item in batch:
+            folder = f"{REVISIONS}/{item.memory}" if item.memory != _NOTES else FORGOTTEN
+            file_name = f"{folder}/{item.digest}.json"
+            try:
+                record = read_record(file_name, item.body.encode())
+                _require_own_name(record, people.get(item.author, item.author))
+            except (InputError, DocumentError) as error:
+                self.odd.append(f"{item.author}: {error}")
+                continue
+            files[file_name] = item.body.encode()
+        before = self.tip(INCOMING)
+        known = self.files(before, *files) if files else {}
+        missing = {path: data for path, data in files.items() if path not in known}
+        if missing:
+            now = int(batch[-1].kept_at.timestamp())
+            message = f"{len(missing)} from the team"
+            self.commit([before] if before else [], missing, message, now=now, ref=INCOMING)
+
+    def _ask(self, work: Any, *values: Any, **named: Any) -> Any:
+        return within(self._address, lambda connection: work(connection, *values, **named))
+
+    @property
+    def _address(self) -> Address:
+        return parse(self.remote)
+
+    @contextlib.contextmanager
+    def _as_of_a_remote(self) -> Iterator[None]:
+        """Raise what the team's database answers as any remote's trouble."""
+        try:
+            yield
+        except UnreachableTeamError as error:
+            raise OfflineError(str(error), file=self.remote, fix=error.fix) from error
+        except TeamError as error:
+            raise RefusedError(str(error), file=self.remote, fix=error.fix) from error
+
+
+def _outgoing(record: Record) -> revisions.Outgoing:
+    parents = record.parents if isinstance(record, Revision) else ()
+    memory = record.memory if isinstance(record, Revision) else _NOTES
+    return revisions.Outgoing(record.name, memory, parents, record.data.decode())
+
+
+def _require_own_name(record: Record, person: str) -> None:
+    """Raise InputError where a text says that somebody else than `person`, who sent it, is its author."""
+    if isinstance(record, Note) or record.file is None:
+        return
+    author = document.parse(record.file.encode(), record.path).extra.get(AUTHOR, "")
+    if author != person:
+        claim = f"it says that {author or 'nobody'} is its author, and {person} sent it"
+        raise InputError(claim, file=record.path)

@@ -1,0 +1,64 @@
+"""Which revision a memory here is, and which machine told it: for `why`, from what the last sync left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipeline.core.errors import InputError
+from pipeline.record import record
+from pipeline.sharing.repository import Repository
+from pipeline.sharing.revisions import REVISIONS, Revision, memory_id, records_in
+from pipeline.sharing.signing import AUTHOR, SINCE
+from pipeline.sharing.state import Share
+
+if TYPE_CHECKING:
+    from pipeline.store import Document, Store
+
+
+@record
+class Told:
+    """Who of the team says it and since which day ("" where there is no team), which machine and when.
+
+    `revision` names the record; `changed` says that the file was changed since, so that it is in no record.
+    """
+
+    author: str
+    decided: str
+    machine: str
+    at: str
+    revision: str
+    here: bool
+    changed: bool
+
+
+def told_of(home: Path, store: Store, document: Document) -> Told | None:
+    """Return what the newest record of `document` tells, None where it is kept in step with nothing."""
+    share = Share.of(home, store.path)
+    state = share.read() if share.file.is_file() else None
+    if state is None:
+        return None
+    ident = memory_id("" if document.twin else document.own_id, document.path)
+    here = state.here.get(ident)
+    if here is None or not here.heads:
+        return None
+    repository = Repository(share.repository, state.remote)
+    files = repository.files(repository.tip(), *(f"{REVISIONS}/{ident}/{name}.json" for name in here.heads))
+    data = repository.read(files.values())
+    known, _ = records_in((path, data[blob]) for path, blob in files.items() if blob in data)
+    found = [item for item in known if isinstance(item, Revision)]
+    if not found:
+        raise InputError(
+            "the record of its last change is not there", file=str(share.repository), fix="Sync again."
+        )
+    last = max(found, key=lambda item: (item.clock, item.name))
+    extra = document.memory.extra if state.team else {}
+    return Told(
+        author=str(extra.get(AUTHOR) or ""),
+        decided=str(extra.get(SINCE) or ""),
+        machine=last.machine,
+        at=last.at,
+        revision=last.name,
+        here=last.machine == state.machine,
+        changed=here.digest != document.digest,
+    )

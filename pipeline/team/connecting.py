@@ -1,0 +1,204 @@
+"""Connections to a team's database: which addresses are taken, and what happens when one is cut.
+
+This is the only module that imports psycopg (extra ``team``). No password is taken from an address: libpq
+reads ``PGPASSWORD`` and ``~/.pgpass`` by itself. Beyond this machine a server must prove who it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from pipeline.core.errors import ConfigError, TeamError, UnreachableTeamError
+from pipeline.record import record
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    import psycopg
+
+Answer = TypeVar("Answer")
+SCHEMES = ("postgresql", "postgres")
+KEYS = frozenset(
+    ("sslmode", "sslrootcert", "sslcert", "sslkey", "connect_timeout", "channel_binding", "krbsrvname")
+)
+"""What an address may say beside host, port, login and database."""
+PROVEN = frozenset(("verify-full", "verify-ca"))
+"""Values of ``sslmode`` by which a server must prove who it is."""
+CONNECT_SECONDS = 10
+STATEMENT_MILLISECONDS = 60_000
+TRIES = 6
+FIRST_WAIT_SECONDS = 0.2
+_LOST = ("08", "57P", "40001", "40P01", "55P03")
+"""Starts of SQLSTATEs after which the same may be tried again: cut, restarted, in each other's way."""
+
+
+@record
+class Address:
+    """Where a team's database is: `url` as given, and the parameters that libpq gets."""
+
+    url: str
+    parameters: dict[str, str]
+
+    @property
+    def name(self) -> str:
+        """Who and where, for messages: no parameter beyond them."""
+        given = self.parameters
+        return (
+            f"{given.get('user', 'you')} at {given.get('host') or 'this machine'}, database {given['dbname']}"
+        )
+
+
+def parse(url: str) -> Address:
+    """Return the address that `url` names.
+
+    Raises ConfigError for a URL that is none of PostgreSQL's, that holds a password or a parameter we don't
+    know, or that leads beyond this machine without a proof of who the server is.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in SCHEMES:
+        raise ConfigError(
+            "the database is not a PostgreSQL address",
+            fix="Give postgresql://LOGIN@HOST:PORT/DATABASE.",
+        )
+    if parts.password is not None:
+        raise ConfigError(
+            "the address of the database holds a password, which would be kept in the settings",
+            fix="Leave it out of the address: put it into ~/.pgpass (mode 0600) or PGPASSWORD.",
+        )
+    given = dict(parse_qsl(parts.query, keep_blank_values=True))
+    host = unquote(given.pop("host", "") or parts.hostname or "")
+    if unknown := sorted(given.keys() - KEYS):
+        raise ConfigError(
+            f"the address of the database has {', '.join(unknown)}, which is not taken",
+            fix=f"It may have {', '.join(sorted(KEYS))}.",
+        )
+    named = {"host": host, "port": _port(parts.port), "user": unquote(parts.username or "")}
+    found = {key: value for key, value in named.items() if value} | {
+        "dbname": unquote(parts.path[1:]) or "postgres"
+    }
+    return Address(url, found | given | _proof(host, given))
+
+
+def _port(port: int | None) -> str:
+    return str(port) if port else ""
+
+
+def _proof(host: str, given: dict[str, str]) -> dict[str, str]:
+    """Return what libpq must be told so that a server beyond this machine proves who it is."""
+    if all(_is_here(part) for part in host.split(",")):
+        return {}
+    mode = given.get("sslmode", "verify-full")
+    if mode not in PROVEN:
+        raise ConfigError(
+            f"sslmode={mode} lets anybody on the way read and change what a team shares",
+            fix="Leave sslmode out, or give verify-full (sslrootcert=FILE names an authority of your own).",
+        )
+    return {"sslmode": mode, "sslrootcert": given.get("sslrootcert", "system")}
+
+
+def _is_here(host: str) -> bool:
+    """Return whether `host` is this machine: no name at all, a socket's folder, or loopback."""
+    if not host or host.startswith("/") or host == "localhost":
+        return True
+    with contextlib.suppress(ValueError):
+        return ipaddress.ip_address(host).is_loopback
+    return False
+
+
+def within(
+    address: Address,
+    work: Callable[[psycopg.Connection[Any]], Answer],
+    *,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Answer:
+    """Return what `work` returns in a transaction of its own, done again on a new connection when one is cut.
+
+    A commit whose answer was lost is done again, so `work` must be such that twice is as once. `sleep` gets
+    seconds. Raises UnreachableTeamError after TRIES, and TeamError for what the database refuses.
+    """
+    psycopg = _driver()
+    for number in range(TRIES):
+        try:
+            with connected(address) as connection, connection.transaction():
+                return work(connection)
+        except psycopg.Error as error:
+            if not _is_passing(error):
+                raise refused(error) from error
+            if number == TRIES - 1:
+                raise _unreachable(address, error) from error
+            sleep(FIRST_WAIT_SECONDS * 2**number)
+    raise AssertionError("unreachable")  # pragma: no cover
+
+
+def _driver() -> ModuleType:
+    try:
+        import psycopg
+    except ImportError as error:
+        raise TeamError(
+            "a team needs PostgreSQL's driver, which is not installed",
+            fix="pip install 'reverie[team]'",
+        ) from error
+    return psycopg
+
+
+@contextlib.contextmanager
+def connected(address: Address) -> Iterator[psycopg.Connection[Any]]:
+    """Give a connection that waits for nothing for ever, and close it.
+
+    Raises TeamError where the extra is missing; psycopg's own errors come through.
+    """
+    psycopg = _driver()
+    limits = f"-c statement_timeout={STATEMENT_MILLISECONDS} -c idle_in_transaction_session_timeout=60000"
+    given: dict[str, Any] = {"connect_timeout": CONNECT_SECONDS} | address.parameters
+    connection = psycopg.connect(
+        **given,
+        application_name="reverie",
+        options=f"{limits} -c lock_timeout=20000 -c search_path=reverie_team",
+        keepalives_idle=20,
+        autocommit=True,
+    )
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def _is_passing(error: psycopg.Error) -> bool:
+    """Return whether the same may go well in a moment."""
+    import psycopg
+
+    if error.sqlstate is None:
+        return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+    return error.sqlstate.startswith(_LOST)
+
+
+def refused(error: psycopg.Error) -> TeamError:
+    """Return what a person is told of a thing that the database refused."""
+    from psycopg import errors
+
+    text = (error.diag.message_primary or str(error)).strip()
+    if isinstance(error, errors.InsufficientPrivilege):
+        return TeamError(f"the database refuses: {text}", fix="Ask who founded the team for it.")
+    if isinstance(error, errors.InvalidPassword | errors.InvalidAuthorizationSpecification):
+        return TeamError(
+            f"the database does not let you in: {text}",
+            fix="Put the password into ~/.pgpass (mode 0600) or PGPASSWORD, and look at the login's name.",
+        )
+    if isinstance(error, errors.UndefinedTable | errors.InvalidSchemaName | errors.UndefinedFunction):
+        return TeamError(
+            "the database holds no teams yet",
+            fix="Who may make a schema there runs `reverie team init NAME --database URL` first.",
+        )
+    return TeamError(f"the database says: {text}", fix="`reverie team status` shows what it knows of you.")
+
+
+def _unreachable(address: Address, error: psycopg.Error) -> UnreachableTeamError:
+    return UnreachableTeamError(
+        f"the team's database can't be reached ({address.name}): {str(error).strip().partition(chr(10))[0]}",
+        fix="Nothing is lost: what waits goes out the next time. Look at the network and the server.",
+    )

@@ -1,0 +1,59 @@
+"""The layout of a team's database, as numbered steps in SQL that are never changed once released."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from pipeline.core.errors import TeamError
+
+if TYPE_CHECKING:
+    import psycopg
+
+SCHEMA = "reverie_team"
+STEPS = ("0001", "0002")
+_LOCK = 7_313_850_041
+"""Held while steps are applied: two that set a database up at once must not meet."""
+_RECORD = f"""
+CREATE SCHEMA IF NOT EXISTS {SCHEMA};
+CREATE TABLE IF NOT EXISTS {SCHEMA}.migration (
+    number integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT clock_timestamp()
+)"""
+
+
+def set_up(connection: psycopg.Connection[Any]) -> int:
+    """Bring the database to the newest step within a transaction; return how many steps were missing.
+
+    Raises TeamError where it has steps that this Reverie does not know.
+    """
+    connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
+    connection.execute(_RECORD)
+    found = _found(connection)
+    for number, name in enumerate(STEPS[found:], start=found + 1):
+        connection.execute(_text(name))
+        connection.execute(f"INSERT INTO {SCHEMA}.migration (number) VALUES (%s)", [number])
+    return len(STEPS) - found
+
+
+def check(connection: psycopg.Connection[Any]) -> None:
+    """Raise TeamError unless the database has the steps that this Reverie knows."""
+    if _found(connection) < len(STEPS):
+        raise TeamError(
+            "the team's database is older than this Reverie",
+            fix="Who set it up runs `reverie team init` once more; nothing that is in it changes.",
+        )
+
+
+def _found(connection: psycopg.Connection[Any]) -> int:
+    row = connection.execute(f"SELECT coalesce(max(number), 0) FROM {SCHEMA}.migration").fetchone()
+    found = int(row[0]) if row else 0
+    if found > len(STEPS):
+        raise TeamError(
+            f"the team's database has layout {found}, and this Reverie knows layouts up to {len(STEPS)}",
+            fix="Upgrade Reverie; the database was not changed.",
+        )
+    return found
+
+
+def _text(name: str) -> str:
+    return (files("pipeline.team") / f"schema_{name}.sql").read_text(encoding="utf-8")

@@ -1,0 +1,103 @@
+"""What a team's members and machines spend together: caps that hold for all, replies that are paid for once.
+
+A call is reserved at what it may cost at most, then settled at what it cost, together with its reply. One
+that is never settled goes on counting in full: who reserved it died, and nobody knows whether it was paid.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from pipeline.record import record
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    import psycopg
+
+
+@record
+class Call:
+    """A call to be made: `id` a UUID of its own, `work` what it is for, by which its reply is found again."""
+
+    id: str
+    machine: str
+    project: str
+    purpose: str
+    work: str
+
+
+@record
+class Cost:
+    """What a member's calls of a day cost, by project and purpose, what is reserved among them in full."""
+
+    login: str
+    project: str
+    purpose: str
+    day: date
+    calls: int
+    dollars: Decimal
+    read_tokens: int
+    written_tokens: int
+
+
+def set_cap(connection: psycopg.Connection[Any], team: str, span: str, dollars: Decimal | None) -> None:
+    """Let `team` spend at most `dollars` a `span`, "day" or "month" in UTC; None takes the cap away."""
+    connection.execute("SELECT set_cap(%s, %s, %s)", [team, span, dollars])
+
+
+def spent(connection: psycopg.Connection[Any], team: str, span: str) -> Decimal:
+    """Return what `team` has spent since `span` began, with what is reserved, in dollars."""
+    return Decimal(_answer(connection, "SELECT spent(%s, %s)", [team, span]))
+
+
+def reserve(connection: psycopg.Connection[Any], team: str, call: Call, most: Decimal) -> bool:
+    """Set `most` dollars aside for `call`; False where a cap of the team's would be passed."""
+    given = [team, call.id, call.machine, call.project, call.purpose, call.work, most]
+    return bool(_answer(connection, "SELECT reserve(%s, %s, %s, %s, %s, %s, %s)", given))
+
+
+def settle(
+    connection: psycopg.Connection[Any],
+    team: str,
+    call: Call,
+    reply: str,
+    *,
+    dollars: Decimal,
+    read_tokens: int,
+    written_tokens: int,
+) -> None:
+    """Keep `reply` with what it cost. The first reply to a piece of work stays, if two were paid for."""
+    given = [team, call.id, dollars, read_tokens, written_tokens, reply]
+    connection.execute("SELECT settle(%s, %s, %s, %s, %s, %s)", given)
+
+
+def release(connection: psycopg.Connection[Any], team: str, call: Call) -> None:
+    """Take the reservation of `call` back: it was not made."""
+    connection.execute("SELECT release(%s, %s)", [team, call.id])
+
+
+def reply_to(connection: psycopg.Connection[Any], team: str, work: str) -> str | None:
+    """Return the reply that whoever asks has paid for before, by any of their workers."""
+    sql = (
+        "SELECT reply FROM call WHERE team = %s AND login = session_user AND work = %s AND reply IS NOT NULL"
+    )
+    row = connection.execute(sql, [team, work]).fetchone()
+    return None if row is None else str(row[0])
+
+
+def costs(connection: psycopg.Connection[Any], team: str) -> tuple[Cost, ...]:
+    """Return what each member's calls cost, by day, project and purpose."""
+    return tuple(
+        Cost(login, project, purpose, day, calls, dollars, int(read), int(written))
+        for login, project, purpose, day, calls, dollars, read, written in connection.execute(
+            "SELECT * FROM costs(%s)", [team]
+        )
+    )
+
+
+def _answer(connection: psycopg.Connection[Any], sql: str, given: list[Any]) -> Any:
+    row = connection.execute(sql, given).fetchone()
+    assert row is not None
+    return row[0]

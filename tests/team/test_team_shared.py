@@ -1,0 +1,235 @@
+"""Two people with a home and a project each: what one shares the other has, as the team's."""
+
+import uuid
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+
+from pipeline.app import explaining, listing, recall, team
+from pipeline.app.selecting import Filter
+from pipeline.app.writing import Change, update_memory
+from pipeline.core.errors import InputError, TeamError
+from pipeline.core.ids import digest
+from pipeline.server import lean
+from pipeline.team import spending
+from pipeline.team.revisions import Outgoing
+from tests.support.teammates import Person
+from tests.team.conftest import revision
+
+pytestmark = pytest.mark.postgres
+
+
+def test_what_one_shares_the_other_has_with_name_and_day(pair):
+    ann, bob = pair
+    name = ann.add("We deploy on Mondays.")
+    _, sent = team.share(ann.app, name)
+    assert (sent.told, sent.error) == (1, "")
+    assert team.now(bob.app).came == 1
+    assert bob.texts() == {name: ("We deploy on Mondays.", "Ann")}
+    (document,) = team._shared(bob.app).open_store().scan().documents
+    assert str(document.memory.extra["decided"]) == "2026-11-20"
+    assert not document.memory.sources
+    # It is the team's: nothing of it is among Bob's own.
+    assert not bob.app.open_store().scan().documents
+
+
+def test_what_is_about_oneself_is_never_shared(pair):
+    ann, bob = pair
+    name = ann.add("I am colour-blind.", kind="user")
+    with pytest.raises(InputError, match="about you yourself"):
+        team.share(ann.app, name)
+    assert team.now(bob.app).came == 0
+
+
+def test_two_change_one_text_at_once_and_both_have_the_same(pair):
+    ann, bob = pair
+    name = ann.add("We deploy on Mondays. The port is 8080.")
+    team.share(ann.app, name)
+    team.now(bob.app)
+    for person, body in (
+        (ann, "We deploy on Fridays.\nThe port is 8080."),
+        (bob, "We deploy on Mondays.\nThe port is 9090."),
+    ):
+        person.app.clock.at = datetime(2026, 11, 21, 9, tzinfo=UTC)
+        shared = team._shared(person.app)
+        update_memory(shared, shared.open_store(), name, Change(content=body))
+    for person in (ann, bob, ann):
+        assert team.now(person.app).error == ""
+    assert ann.texts() == bob.texts()
+    ((body, _),) = ann.texts().values()
+    assert "Fridays" in body
+    assert "9090" in body
+    assert "Mondays" not in body
+    assert "8080" not in body
+
+
+def test_what_is_taken_back_leaves_the_others_too(pair):
+    ann, bob = pair
+    name = ann.add("We deploy on Mondays.")
+    team.share(ann.app, name)
+    team.now(bob.app)
+    with pytest.raises(InputError, match="is Ann's"):
+        team.unshare(bob.app, name)
+    team.unshare(ann.app, name)
+    assert team.now(bob.app).left == 1
+    assert not bob.texts()
+    assert [item.name for item in ann.app.open_store().scan().documents] == [name]
+
+
+def test_sharing_again_brings_the_copy_in_step(pair):
+    ann, bob = pair
+    name = ann.add("We deploy on Mondays.")
+    team.share(ann.app, name)
+    update_memory(ann.app, ann.app.open_store(), name, Change(content="We deploy on Fridays."))
+    team.share(ann.app, name)
+    team.now(bob.app)
+    assert bob.texts() == {name: ("We deploy on Fridays.", "Ann")}
+
+
+def test_a_text_in_somebody_elses_name_is_not_taken(pair, work):
+    ann, bob = pair
+    name = ann.add("We deploy on Mondays.")
+    team.share(ann.app, name)
+    team.now(bob.app)
+    # Bob's machine is changed to send what Ann's record says, in words of its own and in her name.
+    (record,) = work.read("bob")
+    forged = record.body.replace("on Mondays", "whenever you like")
+    work.push("bob", Outgoing(digest(forged.encode())[:40], record.memory, (record.digest,), forged))
+    team.now(ann.app)
+    assert ann.texts() == {name: ("We deploy on Mondays.", "Ann")}
+    assert "it says that Ann is its author, and Bob sent it" in "".join(team.status(ann.app).odd)
+
+
+def test_offline_all_waits_and_goes_out_later(pair, work):
+    ann, bob = pair
+    name = ann.add("We deploy on Mondays.")
+    work.server.stop()
+    try:
+        _, sent = team.share(ann.app, name)
+        assert "can't be reached" in sent.error
+        assert ann.texts() == {name: ("We deploy on Mondays.", "Ann")}
+        found = team.status(ann.app)
+        assert found.members is None
+        assert "can't be reached" in found.error
+    finally:
+        work.server.start()
+    team.now(ann.app)
+    assert team.now(bob.app).came == 1
+
+
+def test_who_leaves_keeps_what_is_there_and_gets_nothing_more(pair):
+    ann, bob = pair
+    team.share(ann.app, ann.add("We deploy on Mondays."))
+    team.now(bob.app)
+    team.leave(bob.app)
+    assert len(bob.texts()) == 1
+    with pytest.raises(InputError, match="in no team"):
+        team.now(bob.app)
+    team.share(ann.app, ann.add("The port is 8080."))
+    assert len(bob.texts()) == 1
+
+
+def test_status_names_members_and_how_far_their_machines_are(pair):
+    ann, bob = pair
+    team.share(ann.app, ann.add("We deploy on Mondays."))
+    team.now(bob.app)
+    found = team.status(ann.app)
+    assert [(one["person"], one["state"]) for one in found.members] == [("Ann", "active"), ("Bob", "active")]
+    assert [(one["login"], one["behind"]) for one in found.machines] == [("ann", 0), ("bob", 0)]
+    assert (found.memories, found.waiting, found.error) == (1, 0, "")
+
+
+def test_status_names_what_each_member_spent_on_each_project(pair, work):
+    bob = pair[1]
+    spent = (
+        ("ann", "shop", "0.02"),
+        ("ann", "shop", "0.01"),
+        ("bob", "shop", "0.05"),
+        ("ann", "till", "0.5"),
+    )
+    for number, (login, project, dollars) in enumerate(spent):
+        call = spending.Call(str(uuid.uuid4()), "laptop", project, "extraction", f"work-{number}")
+        work.as_(login, spending.reserve, work.team, call, Decimal(1))
+        done = {"dollars": Decimal(dollars), "read_tokens": 10, "written_tokens": 1}
+        work.as_(login, spending.settle, work.team, call, "{}", **done)
+    found = [tuple(row.values()) for row in team.status(bob.app).costs]
+    assert found == [("Ann", "shop", 2, 0.03), ("Ann", "till", 1, 0.5), ("Bob", "shop", 1, 0.05)]
+
+
+def test_who_is_not_invited_joins_nothing(work, tmp_path, monkeypatch):
+    eve = Person(tmp_path / "eve", monkeypatch, work.server.url("eve"))
+    with pytest.raises(TeamError, match="in no team"):
+        team.join(eve.app, work.name, eve.url)
+    assert not (eve.store / "team").exists()
+
+
+def test_who_may_set_a_database_up_founds_a_team_in_one_step(server, tmp_path, monkeypatch):
+    server.sql("CREATE DATABASE fresh", database="postgres")
+    url = server.url(database="fresh")
+    founder = Person(tmp_path / "founder", monkeypatch, url)
+    assert team.found_team(founder.app, "ours", url, "Founder").person == "Founder"
+    assert team.found_team(founder.app, "ours", url, "Founder").first.error == ""
+
+
+def test_what_is_changed_by_hand_goes_out_in_the_name_of_who_changed_it(pair):
+    ann, bob = pair
+    name = ann.add("We deploy on Mondays.")
+    team.share(ann.app, name)
+    team.now(bob.app)
+    (file,) = (bob.store / "team").glob("we-deploy*.md")
+    file.write_text(file.read_text("utf-8").replace("on Mondays", "on Fridays"), "utf-8")
+    bob.app.clock.at = datetime(2026, 11, 23, 9, tzinfo=UTC)
+    team.now(bob.app)
+    assert team.now(ann.app).came == 1
+    assert ann.texts() == {name: ("We deploy on Fridays.", "Bob")}
+    (document,) = team._shared(ann.app).open_store().scan().documents
+    assert str(document.memory.extra["decided"]) == "2026-11-23"
+
+
+def test_who_said_it_is_named_wherever_it_is_shown(pair):
+    ann, bob = pair
+    name = ann.add("We deploy on Mondays.")
+    team.share(ann.app, name)
+    team.now(bob.app)
+    (row,), _ = listing.live(team._shared(bob.app), None)
+    assert (row.by, row.scope) == ("Ann (the team)", "team")
+    hit = recall.recall(team._shared(bob.app), "when do we deploy?").items[0]
+    assert hit.by == "Ann (the team)"
+    assert 'by="Ann (the team)"' in hit.text
+    found = explaining.why(team._shared(bob.app), name)
+    assert found.by == "Ann (the team)"
+    machine = ann.state().machine
+    assert found.told is not None
+    assert (found.told.author, found.told.decided, found.told.machine) == ("Ann", "2026-11-20", machine)
+    assert [found.told.revision] == next(iter(bob.state().here.values())).heads
+    assert not found.told.here
+    (answer,) = lean.hits(team._shared(bob.app), {"query": "deploy"}, Filter())["memories"]
+    assert answer["by"] == "Ann (the team)"
+
+
+def test_a_database_from_a_backup_is_noticed_and_gets_back_what_is_known(pair, work):
+    ann, bob = pair
+    for text in ("We deploy on Mondays.", "The port is 8080.", "The queue is red."):
+        team.share(ann.app, ann.add(text))
+    team.now(bob.app)
+    team.share(bob.app, bob.add("The till is closed on Sundays."))
+    team.now(ann.app)
+    before = ann.texts()
+    # The backup is older than the last two changes, and somebody was at work since it was restored.
+    work.server.sql(f"DELETE FROM reverie_team.revision WHERE team = '{work.team}' AND number > 2")
+    work.server.sql(f"UPDATE reverie_team.team SET latest = 2 WHERE id = '{work.team}'")
+    work.enter("eve")
+    for text in ("one", "two", "three"):
+        work.push("eve", revision(text, memory=f"m-{text}"))
+    for person in (bob, ann):
+        assert "came from a backup" in team.now(person.app).error
+    assert ann.texts() == before
+    assert "came from a backup" in team.status(ann.app).error
+    for person in (bob, ann):
+        assert team.join(person.app, work.name, person.url).first.error == ""
+    for person in (bob, ann):
+        assert team.now(person.app).error == ""
+        assert person.texts() == before
+    records = [row.author for row in work.read("ann") if row.author != "eve"]
+    assert sorted(records) == ["ann", "ann", "ann", "bob"]

@@ -1,0 +1,125 @@
+"""Caps that hold for all workers together, replies paid for once, leases that one alone holds."""
+
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from uuid import uuid4
+
+import pytest
+
+from pipeline.core.errors import TeamError
+from pipeline.team import leases, spending
+
+pytestmark = pytest.mark.postgres
+
+CENT = Decimal("0.01")
+
+
+def call(work="conversation-1", project="shop"):
+    return spending.Call(str(uuid4()), "box", project, "extract", work)
+
+
+def paid(work, login, made, reply="{}", cost=CENT):
+    assert work.as_(login, spending.reserve, work.team, made, 2 * CENT)
+    work.as_(login, spending.settle, work.team, made, reply, dollars=cost, read_tokens=900, written_tokens=90)
+
+
+def test_workers_at_once_never_pass_the_cap_together(work):
+    work.enter("bob")
+    work.as_("ann", spending.set_cap, work.team, "day", Decimal("0.25"))
+
+    def try_one(number):
+        made = call(f"conversation-{number}")
+        login = "ann" if number % 2 else "bob"
+        if not work.as_(login, spending.reserve, work.team, made, 2 * CENT):
+            return False
+        work.as_(
+            login, spending.settle, work.team, made, "{}", dollars=2 * CENT, read_tokens=1, written_tokens=1
+        )
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        went = list(pool.map(try_one, range(40)))
+    assert went.count(True) == 12
+    assert work.as_("bob", spending.spent, work.team, "day") == Decimal("0.24")
+
+
+def test_what_was_reserved_and_never_settled_goes_on_counting(work):
+    work.as_("ann", spending.set_cap, work.team, "month", 3 * CENT)
+    first, second = call("a"), call("b")
+    assert work.as_("ann", spending.reserve, work.team, first, 2 * CENT)
+    assert work.as_("ann", spending.reserve, work.team, first, 2 * CENT)
+    assert not work.as_("ann", spending.reserve, work.team, second, 2 * CENT)
+    work.as_("ann", spending.release, work.team, first)
+    assert work.as_("ann", spending.reserve, work.team, second, 2 * CENT)
+
+
+def test_a_reply_is_found_by_the_work_it_was_for_and_by_its_own_login_alone(work):
+    work.enter("bob")
+    paid(work, "ann", call(), "the first reply")
+    paid(work, "ann", call(), "paid for twice")
+    assert work.as_("ann", spending.reply_to, work.team, "conversation-1") == "the first reply"
+    assert work.as_("bob", spending.reply_to, work.team, "conversation-1") is None
+    theirs = f"SELECT reply FROM call WHERE team = '{work.team}'"
+    assert not work.as_("bob", lambda connection: connection.execute(theirs).fetchall())
+    (cost,) = work.as_("bob", spending.costs, work.team)
+    assert (cost.login, cost.project, cost.calls, cost.dollars) == ("ann", "shop", 2, 2 * CENT)
+    assert (cost.read_tokens, cost.written_tokens) == (1800, 180)
+
+
+def test_settling_twice_is_as_once(work):
+    made = call()
+    paid(work, "ann", made)
+    work.as_("ann", spending.settle, work.team, made, "x", dollars=CENT * 9, read_tokens=1, written_tokens=1)
+    assert work.as_("ann", spending.spent, work.team, "day") == CENT
+
+
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        lambda work: work.as_("eve", spending.reserve, work.team, call(), CENT),
+        lambda work: work.as_("eve", spending.spent, work.team, "day"),
+        lambda work: work.as_("eve", spending.costs, work.team),
+        lambda work: work.as_("eve", leases.take, work.team, "dream", "box", seconds=60),
+        lambda work: work.as_("bob", spending.set_cap, work.team, "day", Decimal(1_000_000)),
+    ],
+)
+def test_who_may_not_is_refused(work, attempt):
+    work.enter("bob")
+    with pytest.raises(TeamError):
+        attempt(work)
+
+
+def test_another_login_can_neither_settle_nor_release_a_call(work):
+    work.enter("bob")
+    made = call()
+    assert work.as_("ann", spending.reserve, work.team, made, 2 * CENT)
+    work.as_(
+        "bob", spending.settle, work.team, made, "x", dollars=Decimal(0), read_tokens=0, written_tokens=0
+    )
+    work.as_("bob", spending.release, work.team, made)
+    assert work.as_("ann", spending.spent, work.team, "day") == 2 * CENT
+
+
+def test_one_of_many_gets_a_lease_and_the_next_when_it_ran_out(work):
+    work.enter("bob")
+
+    def take(number):
+        return work.as_(
+            "ann" if number % 2 else "bob", leases.take, work.team, "dream", f"box-{number}", seconds=600
+        )
+
+    with ThreadPoolExecutor(8) as pool:
+        tokens = [token for token in pool.map(take, range(8)) if token]
+    assert len(tokens) == 1
+    (lease,) = work.as_("bob", leases.held, work.team)
+    assert lease.name == "dream"
+    # Its time is over: somebody else takes it, and its holder learns so.
+    assert work.as_(lease.login, leases.keep, work.team, tokens[0], seconds=-1)
+    assert not work.as_("ann", leases.held, work.team)
+    fresh = take(1)
+    assert fresh
+    assert not work.as_(lease.login, leases.keep, work.team, tokens[0], seconds=600)
+    work.as_(lease.login, leases.give_back, work.team, tokens[0])
+    assert work.as_("ann", leases.keep, work.team, fresh, seconds=600)
+    work.as_("ann", leases.give_back, work.team, fresh)
+    assert not work.as_("ann", leases.held, work.team)
