@@ -64,7 +64,7 @@ def test_it_holds_what_a_person_would_be_told(home, store):
         "updated": "2026-11-27T10:00:00+00:00", "importance": 0.7, "confidence": 0.8, "pinned": True,
         "weight": 1.3, "anchors": ["src/a.py"], "sessions": ["s-1", "s-2"], "archived": False,
         "quote": ["tabs", "2026-11-21T09:00:00+01:00"],
-        "body": "Indent with tabs.\n", "cut": False, "hand": "ours",
+        "body": "Indent with tabs.\n", "cut": False, "hand": "ours", "author": "",
     }  # fmt: skip
 
 
