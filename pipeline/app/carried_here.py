@@ -31,7 +31,8 @@ from pipeline.hooklib.plain import one_line
 from pipeline.revision import Door
 from pipeline.revision.compose import Removal, lost_between
 from pipeline.safety.redaction import redact
-from pipeline.store import Document, Store
+from pipeline.store import Document, Put, Store
+from pipeline.store.derived.usage import begun
 from pipeline.store.files.frontmatter_schema import first_line
 from pipeline.store.files.layout import read_regular
 from pipeline.store.graph.relations import OUTGOING, link_to, with_link
@@ -71,7 +72,7 @@ class Carrying:
 
     `change` is the id of the change set, "" where nothing was written here; `written` are files elsewhere,
     `former` is the folder that keeps them as they were. `lost` counts memories by what of them the format
-    can't carry; `redacted` counts secrets that were left out.
+    can't carry; `redacted` counts secrets that were left out, `asleep` new ones that sleep from the start.
     """
 
     format: str
@@ -83,6 +84,7 @@ class Carrying:
     redacted: int = 0
     written: list[str] = field(default_factory=list)
     former: str = ""
+    asleep: int = 0
 
     def number(self, *deeds: str) -> int:
         """Return with how many memories one of `deeds` was done."""
@@ -282,6 +284,21 @@ def revised(door: Door, document: Document, memory: Memory, names: Sequence[str]
     removals = [Removal(text, reason=_REPLACED) for text in lost_between(document.memory.body, new.body, ())]
     planned = door.revise(document, new, removals)
     return planned.reason if isinstance(planned, Flaw) else ""
+
+
+def begin(app: App, store: Store, door: Door, lost: Iterable[str] = ()) -> int:
+    """Let what `door` wrote anew decay from today on, and return how much of it sleeps all the same.
+
+    Paths of `lost` were not written. How old a memory is elsewhere says nothing of its use here.
+    """
+    made = {item.path: item.memory.id for item in door.operations if isinstance(item, Put)}
+    for path in lost:
+        made.pop(path, None)
+    if not made:
+        return 0
+    now = app.clock.now()
+    store.take_over_uses(dict.fromkeys(made.values(), begun(now)), now=now)
+    return len(made.keys() & store.decay(now=now, keep=False).asleep.keys())
 
 
 def save(app: App, label: str, format_: Format, files: Files, seen: Reading, into: Carrying) -> None:

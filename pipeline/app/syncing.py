@@ -19,6 +19,7 @@ from pipeline.app.carried_here import (
     Here,
     Row,
     admitted,
+    begin,
     onto,
     require_elsewhere,
     require_unchanged,
@@ -87,6 +88,7 @@ def sync_with(app: App, name: str, path: Path, *, dry_run: bool = False, force: 
     if step.door.operations:
         conflicts = step.door.write(label, f"sync with {name}: {path.name}", in_step=True).conflicts
         done.change = label
+        done.asleep = begin(app, store, step.door, conflicts)
         app.follow(store)
         if conflicts:
             raise InputError(

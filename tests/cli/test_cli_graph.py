@@ -71,7 +71,7 @@ def test_dormant_memories_are_found_when_asked_for_and_archived_ones_shown_by_na
     file.write_text(f"archived {SOLUTION_PATH}\n")
     said = place("search", "redis", "timeouts", "--dormant")
     assert "fixed-redis" not in said.out
-    assert said.err == "1 more is archived: `reverie list` names them.\n"
+    assert said.err == "1 more is archived: --asleep shows them, `reverie show NAME` wakes one.\n"
     # A question of stop words is looked for as it is written, and says the same.
     assert "1 more is archived" in place("search", "to").err and not place("search", "q").err
     assert "socket_keepalive" in place("show", "a1b2c3").out
