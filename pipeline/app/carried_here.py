@@ -15,7 +15,7 @@ from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import ConflictError, InputError, StoreError, cause
 from pipeline.core.home import Home
 from pipeline.core.ids import new_id
-from pipeline.domain.memory import MAX_DESCRIPTION, TYPES, Memory, Replaced
+from pipeline.domain.memory import MAX_DESCRIPTION, OF_PROCEDURES, TYPES, Memory, Replaced
 from pipeline.formats.carried import (
     CLAIMED,
     IMPORTED_FROM,
@@ -39,7 +39,7 @@ from pipeline.store.graph.relations import OUTGOING, link_to, with_link
 from pipeline.text.slugs import slugify
 from pipeline.verify.barred import TAKEN_OUT, forbidden
 from pipeline.verify.flaw import Flaw
-from pipeline.verify.provenance import pruned
+from pipeline.verify.provenance import bound, pruned
 
 _TAKEN_OUT = re.compile(re.escape(TAKEN_OUT) + r"([^\]]*)\]")
 _LEFT_OUT = r"(a secret left out: \1)"
@@ -52,6 +52,8 @@ _TEXTS = (
     *("name", "title", "description", "body", "tags", "anchors", "aliases", "replaces", "cues", "relations"),
     *("steps", "preconditions", "postconditions", "status", "blockers", "outcome", "extra"),
 )
+_SAID = frozenset({"title", "description", "body", "outcome", "status", "blockers", *OF_PROCEDURES})
+"""What is said in words: where none of it came from elsewhere, who said it stays."""
 _REPLACED = "replaced by what came from elsewhere"
 _MOST_TITLE = 200
 
@@ -273,14 +275,24 @@ def _linked(memory: Memory, links: Iterable[tuple[str, str, str]], known: dict[s
     return replace(memory, relations=relations)
 
 
-def revised(door: Door, document: Document, memory: Memory, names: Sequence[str], *, now: datetime) -> str:
-    """Plan that `document` gets the fields `names` of `memory`, at a person's word; return why not, or ""."""
+def revised(
+    door: Door, document: Document, memory: Memory, names: Sequence[str], *, now: datetime, source: str = ""
+) -> str:
+    """Plan that `document` gets the fields `names` of `memory`, at a person's word; return why not, or "".
+
+    Sentences that stay keep their sources, and those that come have none; `source` says where they are from.
+    """
     if document.memory.pinned:
         return "it is pinned here"
     if not names:
         return ""
     changed = {name: getattr(memory, name) for name in names}
-    new = pruned(replace(document.memory, **changed, origin="imported", updated=now))
+    old = document.memory
+    if not _SAID.isdisjoint(names):
+        where = memory.extra.get(IMPORTED_FROM) or source
+        extra = {**changed.get("extra", old.extra), **({IMPORTED_FROM: where} if where else {})}
+        changed |= {"origin": "imported", "sources": bound(old), "extra": extra}
+    new = pruned(replace(old, **changed, updated=now))
     removals = [Removal(text, reason=_REPLACED) for text in lost_between(document.memory.body, new.body, ())]
     planned = door.revise(document, new, removals)
     return planned.reason if isinstance(planned, Flaw) else ""

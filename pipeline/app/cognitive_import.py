@@ -63,7 +63,8 @@ class Row:
 class Imported:
     """What became of each file; `change` is the id of the change set, "" where nothing was written.
 
-    `counts` are memories whose access counts came along, `asleep` those that sleep, old as they are. `left` are files that are no part of it.
+    `counts` are memories whose access counts came along, `asleep` new ones that sleep, old as they are.
+    `left` are files that are no part of it.
     """
 
     change: str

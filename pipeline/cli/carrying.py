@@ -153,7 +153,7 @@ def _tell(done: Carrying, words: dict[str, str], *, dry_run: bool) -> None:
     output.line(
         f"{count(len(done.rows), 'memory', 'memories')}: {would}{', '.join(parts) or 'nothing to do'}"
     )
-    tell_asleep(done.asleep)
+    named_rows.tell_asleep(done.asleep)
     if done.redacted:
         output.line(f"{count(done.redacted, 'secret')} left out")
     named_rows.tell([f"{row.where or row.name}: {row.why}" for row in done.rows if row.why])
@@ -163,15 +163,6 @@ def _tell(done: Carrying, words: dict[str, str], *, dry_run: bool) -> None:
     if done.lost:
         output.line(f"{done.format} can't carry:")
         named_rows.tell([f"{words_} ({number})" for words_, number in done.lost.items()])
-
-
-def tell_asleep(number: int) -> None:
-    """Say how many of what came in sleep, and how they are found."""
-    if number:
-        output.line(
-            f"{number} of them {'sleeps' if number == 1 else 'sleep'}, worth little by now: `reverie decay` lists"
-            " them, `reverie search --asleep` finds them, `reverie show NAME` wakes one."
-        )
 
 
 def _tell_end(app: App, done: Carrying, *, dry_run: bool) -> None:

@@ -46,9 +46,7 @@ def search(
     dormant: Annotated[
         bool, typer.Option("--dormant", help="Dormant memories as well (`reverie decay`).")
     ] = False,
-    asleep: Annotated[
-        bool, typer.Option("--asleep", help="All that sleep as well, archived ones too.")
-    ] = False,
+    asleep: Annotated[bool, typer.Option("--asleep", help="All that sleep as well.")] = False,
     expand: Annotated[
         bool, typer.Option("--expand", help="Ask a model once for further phrases to look for.")
     ] = False,

@@ -67,7 +67,9 @@ def test_the_limits_of_the_teaching_pipeline_are_one_word(desk: Desk) -> None:
 
 
 def test_an_old_import_decays_from_today_and_what_sleeps_is_said_and_found(desk: Desk, notes: Path) -> None:
-    old = "---\nname: {0}\ndescription: {0}\ntype: project\nimportance: {1}\ncreated: 2019-05-01\n---\n\n{2}\n"
+    old = (
+        "---\nname: {0}\ndescription: {0}\ntype: project\nimportance: {1}\ncreated: 2019-05-01\n---\n\n{2}\n"
+    )
     (notes / "pump.md").write_text(old.format("pump", 0.5, "The pump runs on port 7001."))
     (notes / "tank.md").write_text(old.format("tank", 0.05, "The tank runs on port 7002."))
     done = desk.here("import", "basic-memory", notes)

@@ -184,7 +184,7 @@ def take_over(root: Path, entries: Mapping[str, dict[str, Any]], now: datetime) 
     known, fresh = read_state(root), {}
     for memory, entry in entries.items():
         here, given = known.get(memory, {}), _joined({}, entry)
-        if not _tells(here) and (_tells(given) or given.get(_BEGUN) and not here.get(_BEGUN)):
+        if not _tells(here) and (_tells(given) or (given.get(_BEGUN) and not here.get(_BEGUN))):
             times = {key: parse_time(given.get(key)) for _, key in _KINDS}
             counts = {count: given[count] for count, _ in _KINDS if count in given}
             fresh[memory] = {**here, **counts, **{key: iso(min(at, now)) for key, at in times.items() if at}}
