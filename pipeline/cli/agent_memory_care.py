@@ -153,7 +153,7 @@ def sync(
     app, memory = App(store=store, user=user, graph=graph), opened(folder)
     done = mirroring.sync(app, memory, Wish(dry_run=dry_run, yes=yes, bring_back=bring_back))
     tell_warnings(memory)
-    output.data(done, lambda: _tell_sync(done), as_json=as_json)
+    output.data(done, lambda: _tell_sync(done, dry_run=dry_run), as_json=as_json)
     if dry_run:
         output.talk("nothing was changed")
     elif done.change:
@@ -200,17 +200,18 @@ def _tell_findings(found: Sequence[Finding]) -> None:
     output.line(count(len(found), "finding") if found else "all is well")
 
 
-def _tell_sync(done: Synced) -> None:
+def _tell_sync(done: Synced, *, dry_run: bool) -> None:
     for text in done.notices:
         output.hanging("held back: ", text)
     if done.only_there:
         number = count(done.only_there, "memory is", "memories are")
         output.line(f"{number} only in the files, lost or taken back here; --bring-back fetches them")
     if done.rows or not (done.notices or done.only_there):
-        output.line(in_words(done.rows) or "both are the same")
-    named = [row for row in done.rows if row.why]
+        words = in_words(done.rows)
+        output.line(f"would be: {words}" if words and dry_run else words or "both are the same")
+    named = [row for row in done.rows if row.why or dry_run]
     for row in named[:_MOST_ROWS]:
-        output.hanging("- ", f"{row.name or row.id}: {row.why}")
+        output.hanging("- ", f"{row.name or row.id}: {row.why or row.deed}")
     if len(named) > _MOST_ROWS:
         output.line(f"- and {len(named) - _MOST_ROWS} more; --json names all")
 

@@ -79,3 +79,11 @@ def test_an_old_import_decays_from_today_and_what_sleeps_is_said_and_found(desk:
     said = desk.here("search", "runs", "port")
     assert "tank" not in said.out and "1 more is archived: --asleep shows them" in said.err
     assert "tank" in desk.here("search", "runs", "port", "--asleep").out
+
+
+def test_a_dry_run_of_sync_names_what_it_would_do(desk: Desk, notes: Path) -> None:
+    desk.here("add", "We deploy on Fridays.", "--name", "day")
+    said = desk.here("sync", "s09", notes, "--dry-run").out
+    assert "would be: 1 new here, 1 new there" in said
+    assert "- user-tabs.md:1: new here" in said and "- day: new there" in said
+    assert "- day" not in desk.here("sync", "s09", notes).out

@@ -117,3 +117,10 @@ def test_add_says_which_type_was_chosen(desk):
     assert desk.here("add", "Deploys happen on Tuesdays.", "--name", "deploy-day").out.startswith(
         "created    deploy-day (project, "
     )
+
+
+def test_diff_shows_old_values_beside_new_ones(desk):
+    desk.here("add", "It holds.", "--name", "it", "--importance", "0.5", "--tag", "a", "--type", "project")
+    desk.here("update", "it", "--importance", "0.85", "--add-tag", "b")
+    said = desk.here("diff").out
+    assert "importance: 0.5 → 0.85" in said and "tags: a → a; b" in said
