@@ -16,8 +16,10 @@ from typing import Any, Protocol
 from pipeline.core.clock import iso
 from pipeline.core.errors import InputError, ReverieError
 from pipeline.domain.memory import Evidence, Memory, Replaced
+from pipeline.hooklib.plain import one_line
 from pipeline.safety.invisible import visible_name
 
+_MOST_TITLE = 120
 IMPORTED_FROM = "imported_from"
 """Key of front matter: format and key under which a memory was found elsewhere."""
 CLAIMED = "claimed"
@@ -214,6 +216,16 @@ def plain_value(memory: Memory, name: str) -> Any:
     if name == "extra":
         return _plain({key: item for key, item in value.items() if key not in OURS and item != {}})
     return _plain(value)
+
+
+def told_title(memory: Memory) -> str:
+    """Return the title for a format that wants one: what it says where no title but the name was given.
+
+    A name made into a title has lost its capitals.
+    """
+    named = replace(memory, title="").shown_title
+    given = "" if memory.title == named else memory.title
+    return given or one_line(memory.description, _MOST_TITLE).rstrip(".") or named
 
 
 def _plain(value: Any) -> Any:
