@@ -41,7 +41,7 @@ def tags_of(tags: Iterable[str]) -> tuple[str, ...]:
     if odd or len(found) > MOST_TAGS:
         raise InputError(
             f"{odd!r} is no tag" if odd else "there are too many tags",
-            fix=f"At most {MOST_TAGS} of {_MOST_TAG} characters, without commas.",
+            fix=f"At most {MOST_TAGS} of {_MOST_TAG} characters, without commas; give it once for each.",
         )
     return found
 
