@@ -156,8 +156,8 @@ def _tell(done: Carrying, words: dict[str, str], *, dry_run: bool, names: bool =
     named_rows.tell_asleep(done.asleep)
     if done.redacted:
         output.line(f"{count(done.redacted, 'secret')} left out")
-    told = [row for row in done.rows if row.why or (names and row.deed != "same")]
-    named_rows.tell([f"{row.where or row.name}: {row.why or words[row.deed]}" for row in told])
+    rows = [row for row in done.rows if row.why or (names and row.deed != "same")]
+    named_rows.tell([f"{row.where or row.name}: {row.why or words[row.deed]}" for row in rows])
     if done.faults:
         output.line("Not taken along:")
         named_rows.tell([f"{fault['where']}: {fault['why']}" for fault in done.faults])

@@ -18,7 +18,7 @@ HELP_OPTIONS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 """Context settings of the program and of its groups: ``-h`` is ``--help``."""
 
 
-_WRONG_USE = typer.BadParameter.__mro__[1]
+_WRONG_USE: Any = typer.BadParameter.__mro__[1]
 """What is raised for an option that there is not; the class has no public name."""
 
 
@@ -99,8 +99,8 @@ def _bound(command: Any) -> None:
         except _WRONG_USE as error:
             several = _several(command, str(getattr(error, "option_name", "")))
             if several:
-                said = f"No such option: {getattr(error, 'option_name', '')}"
-                raise UsageError(said, fix=f"Give {several} once for each.") from error
+                wrong = f"No such option: {getattr(error, 'option_name', '')}"
+                raise UsageError(wrong, fix=f"Give {several} once for each.") from error
             raise
 
     command.parse_args = parsed
@@ -110,9 +110,9 @@ def _bound(command: Any) -> None:
 
 def _several(command: Any, option: str) -> str:
     """Return the option of `command`, to be given once for each, of which `option` is the plural; else ""."""
-    one = option.removesuffix("s")
+    singular = option.removesuffix("s")
     known = {name: parameter for parameter in command.params for name in parameter.opts}
-    return one if one != option and getattr(known.get(one), "multiple", False) else ""
+    return singular if singular != option and getattr(known.get(singular), "multiple", False) else ""
 
 
 class Program(TyperGroup):

@@ -10,7 +10,6 @@ from urllib.parse import unquote, urlparse
 _CHECKOUT = Path(__file__).parents[2]
 _OF_PIPX = "pipx_metadata.json"
 _OF_UV = "uv-receipt.toml"
-_NAME = "reverie"
 
 
 def how_to_install(extra: str, *, prefix: Path | None = None, checkout: Path | None = None) -> str:
@@ -49,7 +48,7 @@ def _noted() -> Path | None:
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:
-        held = json.loads(distribution(_NAME).read_text("direct_url.json") or "{}")
+        held = json.loads(distribution("reverie").read_text("direct_url.json") or "{}")
     except (PackageNotFoundError, ValueError):
         return None
     url = urlparse(str(held.get("url") or ""))
