@@ -409,7 +409,8 @@ def _revise(
     change_id = new_id()
     door.write(change_id, reason)
     _follow(app, store)
-    return Written(replace(planned.memory, path=planned.path), "updated", change_id)
+    path = planned.memory.path or planned.path
+    return Written(replace(planned.memory, path=path), "updated", change_id)
 
 
 def _written(app: App, door: Door, document: Document, data: bytes, reason: str) -> Written:

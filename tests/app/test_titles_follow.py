@@ -26,6 +26,7 @@ def test_a_title_and_a_name_made_of_the_text_follow_it(app: App, bench: Bench) -
         NEW,
         "we-never-deploy-on-fridays-only-on-mondays",
     )
+    assert found.path == f"{found.name}.md"
     again = bench.store.scan().by_name("we-deploy-on-fridays")
     assert (
         again is not None
