@@ -15,7 +15,7 @@ from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import ConflictError, InputError, StoreError, cause
 from pipeline.core.home import Home
 from pipeline.core.ids import new_id
-from pipeline.domain.memory import MAX_DESCRIPTION, TYPES, Memory, Replaced
+from pipeline.domain.memory import MAX_DESCRIPTION, OF_PROCEDURES, TYPES, Memory, Replaced
 from pipeline.formats.carried import (
     CLAIMED,
     IMPORTED_FROM,
@@ -31,14 +31,15 @@ from pipeline.hooklib.plain import one_line
 from pipeline.revision import Door
 from pipeline.revision.compose import Removal, lost_between
 from pipeline.safety.redaction import redact
-from pipeline.store import Document, Store
+from pipeline.store import Document, Put, Store
+from pipeline.store.derived.usage import begun
 from pipeline.store.files.frontmatter_schema import first_line
 from pipeline.store.files.layout import read_regular
 from pipeline.store.graph.relations import OUTGOING, link_to, with_link
 from pipeline.text.slugs import slugify
 from pipeline.verify.barred import TAKEN_OUT, forbidden
 from pipeline.verify.flaw import Flaw
-from pipeline.verify.provenance import pruned
+from pipeline.verify.provenance import bound, pruned
 
 _TAKEN_OUT = re.compile(re.escape(TAKEN_OUT) + r"([^\]]*)\]")
 _LEFT_OUT = r"(a secret left out: \1)"
@@ -51,6 +52,8 @@ _TEXTS = (
     *("name", "title", "description", "body", "tags", "anchors", "aliases", "replaces", "cues", "relations"),
     *("steps", "preconditions", "postconditions", "status", "blockers", "outcome", "extra"),
 )
+_SAID = frozenset({"title", "description", "body", "outcome", "status", "blockers", *OF_PROCEDURES})
+"""What is said in words: where none of it came from elsewhere, who said it stays."""
 _REPLACED = "replaced by what came from elsewhere"
 _MOST_TITLE = 200
 
@@ -71,7 +74,7 @@ class Carrying:
 
     `change` is the id of the change set, "" where nothing was written here; `written` are files elsewhere,
     `former` is the folder that keeps them as they were. `lost` counts memories by what of them the format
-    can't carry; `redacted` counts secrets that were left out.
+    can't carry; `redacted` counts secrets that were left out, `asleep` new ones that sleep from the start.
     """
 
     format: str
@@ -83,6 +86,7 @@ class Carrying:
     redacted: int = 0
     written: list[str] = field(default_factory=list)
     former: str = ""
+    asleep: int = 0
 
     def number(self, *deeds: str) -> int:
         """Return with how many memories one of `deeds` was done."""
@@ -271,17 +275,42 @@ def _linked(memory: Memory, links: Iterable[tuple[str, str, str]], known: dict[s
     return replace(memory, relations=relations)
 
 
-def revised(door: Door, document: Document, memory: Memory, names: Sequence[str], *, now: datetime) -> str:
-    """Plan that `document` gets the fields `names` of `memory`, at a person's word; return why not, or ""."""
+def revised(
+    door: Door, document: Document, memory: Memory, names: Sequence[str], *, now: datetime, source: str = ""
+) -> str:
+    """Plan that `document` gets the fields `names` of `memory`, at a person's word; return why not, or "".
+
+    Sentences that stay keep their sources, and those that come have none; `source` says where they are from.
+    """
     if document.memory.pinned:
         return "it is pinned here"
     if not names:
         return ""
     changed = {name: getattr(memory, name) for name in names}
-    new = pruned(replace(document.memory, **changed, origin="imported", updated=now))
+    old = document.memory
+    if not _SAID.isdisjoint(names):
+        where = memory.extra.get(IMPORTED_FROM) or source
+        extra = {**changed.get("extra", old.extra), **({IMPORTED_FROM: where} if where else {})}
+        changed |= {"origin": "imported", "sources": bound(old), "extra": extra}
+    new = pruned(replace(old, **changed, updated=now))
     removals = [Removal(text, reason=_REPLACED) for text in lost_between(document.memory.body, new.body, ())]
     planned = door.revise(document, new, removals)
     return planned.reason if isinstance(planned, Flaw) else ""
+
+
+def begin(app: App, store: Store, door: Door, lost: Iterable[str] = ()) -> int:
+    """Let what `door` wrote anew decay from today on, and return how much of it sleeps all the same.
+
+    Paths of `lost` were not written. How old a memory is elsewhere says nothing of its use here.
+    """
+    made = {item.path: item.memory.id for item in door.operations if isinstance(item, Put)}
+    for path in lost:
+        made.pop(path, None)
+    if not made:
+        return 0
+    now = app.clock.now()
+    store.take_over_uses(dict.fromkeys(made.values(), begun(now)), now=now)
+    return len(made.keys() & store.decay(now=now, keep=False).asleep.keys())
 
 
 def save(app: App, label: str, format_: Format, files: Files, seen: Reading, into: Carrying) -> None:

@@ -15,6 +15,7 @@ from pipeline.app.carried_here import (
     Here,
     Row,
     admitted,
+    begin,
     differing,
     onto,
     require_elsewhere,
@@ -65,6 +66,7 @@ def import_from(
     change = f"import-{new_id()[:8]}"
     lost = {*taking.door.write(change, reason, in_step=True).conflicts}
     done.change = change
+    done.asleep = begin(app, store, taking.door, lost)
     done.rows = [
         replace(row, deed="refused", why="somebody wrote it at the same moment")
         if taking.paths.get(row.where) in lost

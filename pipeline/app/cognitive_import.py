@@ -63,13 +63,15 @@ class Row:
 class Imported:
     """What became of each file; `change` is the id of the change set, "" where nothing was written.
 
-    `counts` are memories whose access counts came along. `left` are files that are no part of it.
+    `counts` are memories whose access counts came along, `asleep` new ones that sleep, old as they are.
+    `left` are files that are no part of it.
     """
 
     change: str
     rows: Sequence[Row]
     left: Sequence[Left]
     counts: int = 0
+    asleep: int = 0
 
     def number(self, *deeds: Deed) -> int:
         """Return how many files one of `deeds` was done with."""
@@ -107,11 +109,14 @@ def import_from(
             for row in taking.rows
         ]
     taken = 0 if dry_run else _counts(store, counts, taking, app)
+    asleep = 0
     if change or taken:
         app.follow(store)
+        sleeping = store.decay(now=app.clock.now(), keep=False).asleep
+        asleep = sum(row.deed == "new" and row.target in sleeping for row in taking.rows)
     else:
         taking.door.drop()
-    return Imported(change, taking.rows, taking.left, taken)
+    return Imported(change, taking.rows, taking.left, taken, asleep)
 
 
 def _root(app: App, folder: Path) -> Path:

@@ -30,7 +30,7 @@ DIRECTIONS = ("both", "outgoing", "incoming")
 _LEAST_ID = 6
 _MOST_TEXT = 50_000
 _MOST_CONTEXT = 500
-_SCORES = 4
+_SCORES = 6
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 from unicodedata import normalize
 
@@ -11,6 +10,7 @@ from pipeline.app.application import App
 from pipeline.app.keepable import require_keepable
 from pipeline.app.retired import FORGOTTEN
 from pipeline.app.retried import retried
+from pipeline.app.titles import name_of, title_of
 from pipeline.app.writing import NewMemory, store_memory
 from pipeline.core.errors import InputError, UsageError
 from pipeline.core.ids import new_id
@@ -19,17 +19,9 @@ from pipeline.domain.memory import TYPES, Memory
 from pipeline.domain.sentences import sentences
 from pipeline.extraction.offline_cues import type_of
 from pipeline.extraction.screen import MAX_PART
-from pipeline.hooklib.plain import one_line
 from pipeline.revision import Door
-from pipeline.text.slugs import slugify
-from pipeline.text.tokens import SMALL_WORDS
 from pipeline.verify.flaw import Flaw
 
-_MADE_NAME_CHARS = 60
-_MOST_WORDS = 40
-_FEWEST_WORDS = 3
-_SMALL = frozenset(SMALL_WORDS.split())
-_TITLE_CHARS = 70
 _PROJECT, _EVERYWHERE = "project", "feedback"
 """Types of a sentence that has no cue of another: of the project, or for all projects."""
 
@@ -99,26 +91,3 @@ def _require_fit(statement: str, why: str, *more: str, sure: bool) -> None:
             fix=f"Write one to three sentences, at most {MAX_PART:,} characters.",
         )
     require_keepable("\n".join((statement, why, *more)), sure=sure)
-
-
-def name_of(words: Sequence[str]) -> str:
-    """Return the name of a memory that begins with `words`: as many whole words as `_MADE_NAME_CHARS` hold.
-
-    A word alone that is longer, as in scripts without spaces, is cut. Small words at the end of a beginning
-    are left off.
-    """
-    name, fitting = slugify(words[0][:_MADE_NAME_CHARS]), 1
-    for end in range(2, min(len(words), _MOST_WORDS) + 1):
-        if len(f"{name}-{slugify(words[end - 1])}") > _MADE_NAME_CHARS:
-            break
-        name, fitting = slugify(" ".join(words[:end])), end
-    if fitting < len(words):
-        while fitting > _FEWEST_WORDS and words[fitting - 1].casefold() in _SMALL:
-            fitting -= 1
-            name = slugify(" ".join(words[:fitting]))
-    return name
-
-
-def title_of(statement: str) -> str:
-    """Return the first sentence of `statement`, with ``…`` in place of what a title has no room for."""
-    return one_line(sentences(statement)[0].text, _TITLE_CHARS).rstrip(".,;:")

@@ -18,9 +18,10 @@ from unicodedata import normalize
 
 from pipeline.app import retired, scopes
 from pipeline.app.application import App
-from pipeline.app.memories import guessed_type, name_of, title_of
+from pipeline.app.memories import guessed_type
 from pipeline.app.retired import FORGOTTEN
 from pipeline.app.retried import retried
+from pipeline.app.titles import name_of, title_of
 from pipeline.app.writing import Change, NewMemory, Written, store_memory, update_memory
 from pipeline.core import paths
 from pipeline.core.clock import latest

@@ -305,7 +305,10 @@ def _note_sleeping(
 def _asleep(number: Mapping[str, int]) -> list[str]:
     """Return a line about hits that are left out, by the number of each band; none where there are none."""
     parts = []
-    for band, how in ((DORMANT, "--dormant shows them"), (ARCHIVED, "`reverie list` names them")):
+    for band, how in (
+        (DORMANT, "--dormant shows them"),
+        (ARCHIVED, "--asleep shows them, `reverie show NAME` wakes one"),
+    ):
         if count := number.get(band, 0):
             parts.append(f"{count} more {'is' if count == 1 else 'are'} {band}: {how}")
     return [f"{'; '.join(parts)}."] if parts else []

@@ -19,6 +19,7 @@ from pipeline.app.carried_here import (
     Here,
     Row,
     admitted,
+    begin,
     onto,
     require_elsewhere,
     require_unchanged,
@@ -87,6 +88,7 @@ def sync_with(app: App, name: str, path: Path, *, dry_run: bool = False, force: 
     if step.door.operations:
         conflicts = step.door.write(label, f"sync with {name}: {path.name}", in_step=True).conflicts
         done.change = label
+        done.asleep = begin(app, store, step.door, conflicts)
         app.follow(store)
         if conflicts:
             raise InputError(
@@ -170,7 +172,7 @@ class _Step:
             why = (_BOTH if pair.base else _NEITHER_KNOWN).format(in_words(both))
             self._note(name, where, "conflict", why)
             return
-        why = self._to_us(pair.document, memory, there)
+        why = self._to_us(pair.document, memory, there, pair.key)
         if why:
             self._note(name, where, "refused", why)
             return
@@ -180,14 +182,15 @@ class _Step:
             name, where, "both" if here and there else "there" if here else "here" if there else "same"
         )
 
-    def _to_us(self, document: Document, memory: Memory, names: list[str]) -> str:
+    def _to_us(self, document: Document, memory: Memory, names: list[str], key: str) -> str:
         if not names:
             return ""
         if "body" in names and document.memory.parts_of_work and not memory.parts_of_work:
             return _STEPS
         flaw = barred(memory, approved=self._force)
         why = flaw.reason if flaw else self._here.barred(memory, is_new=False)
-        return why or revised(self.door, document, memory, names, now=self._now)
+        source = f"{self._format.name}:{key}"
+        return why or revised(self.door, document, memory, names, now=self._now, source=source)
 
     def _to_them(self, pair: _Pair, record: Carried, names: list[str]) -> None:
         if names and pair.document is not None:

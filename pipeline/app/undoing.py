@@ -100,12 +100,12 @@ def _require_meant(app: App, found: list[tuple[App, str]]) -> None:
         return
     scope, change_id = found[0]
     reason = next(item.reason for item in scope.open_store().history() if item.run == change_id)
+    here = next((each for each in scopes.keepers(app) if each.store_path == path), app)
+    it = "--user" if scope.is_user_scope else history.short_id(scope, change_id)
     raise InputError(
-        "the next change is none of where the last undo was, but of"
+        f"nothing more to undo for {scopes.SHOWN[scope_of(here)]}; the next change is for"
         f" {scopes.SHOWN[scope_of(scope)]}: {reason}",
-        file=str(scope.store_path),
-        fix=f"`reverie undo {history.short_id(scope, change_id)}` takes that one back; `reverie history`"
-        " shows all.",
+        fix=f"`reverie undo {it}` takes it back; `reverie history` shows all.",
     )
 
 

@@ -6,7 +6,7 @@ their word; anything else passes the same bars as what a model proposes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
@@ -15,8 +15,10 @@ from unicodedata import normalize
 
 from pipeline.app import retired, scopes
 from pipeline.app.application import App
+from pipeline.app.given_values import lists_of, shares_of, tags_of
 from pipeline.app.keepable import require_fit
 from pipeline.app.retried import retried
+from pipeline.app.titles import is_made_name, name_of, title_after
 from pipeline.core.atomic import write_atomic
 from pipeline.core.clock import parse_time
 from pipeline.core.errors import ConflictError, InputError, KeptAsItIsError, UsageError
@@ -27,6 +29,7 @@ from pipeline.domain.sentences import folded, lacks, sentences, telling_word
 from pipeline.hooklib.memory_format import PERSONS, PREVIEW
 from pipeline.hooklib.plain import one_line
 from pipeline.revision import Door
+from pipeline.revision.compose import Removal, lost_between
 from pipeline.store import Document, Episode, Move, Put, Snapshot, Store
 from pipeline.store.files.document import compose
 from pipeline.store.files.frontmatter_schema import first_line
@@ -35,10 +38,6 @@ from pipeline.verify.flaw import Flaw
 from pipeline.verify.provenance import pruned
 
 MOST_TITLE = 200
-MOST_TAGS = 20
-_MOST_TAG = 50
-_MOST_LINES = 50
-_MOST_LINE = 1_000
 _NAME_CHARS = 60
 _TRIES = 3
 LOOK_ANEW = "Look at it as it is now, then change that."
@@ -227,7 +226,7 @@ def _made(app: App, new: NewMemory) -> Memory:
     if not body:
         raise InputError("there is no fact in it", fix="Write one to three sentences.")
     title = one_line(_nfc(new.title), MOST_TITLE)
-    values = {**given, **_lists(given), **_shares(given), **_of_task(given, new.status, None, now)}
+    values = {**given, **lists_of(given), **shares_of(given), **_of_task(given, new.status, None, now)}
     values |= {"title": title, "body": f"{body}\n", "sources": tuple(new.sources)}
     values["description"] = one_line(_nfc(new.description), MAX_DESCRIPTION) or first_line(body)
     values["name"] = slugify(new.name) if new.name else slugify(title or values["description"])[:_NAME_CHARS]
@@ -245,16 +244,16 @@ def _changed(app: App, old: Memory, change: Change) -> Memory:
     }
     _require_meant(old.type, [key for key in _MEANT if given.get(key)])
     now = app.clock.now()
-    values = {**given, **_lists(given), **_shares(given)}
+    values = {**given, **lists_of(given), **shares_of(given)}
     if "status" in given or "completed_at" in given:
         values |= _of_task(given, given.get("status", old.status), old, now)
     for key, most in (("title", MOST_TITLE), ("description", MAX_DESCRIPTION)):
         if key in given:
             values[key] = one_line(_nfc(given[key]), most)
     if change.add_tags or change.remove_tags:
-        gone = {*_tags(change.remove_tags)}
-        tags = [*values.get("tags", old.tags), *_tags(change.add_tags)]
-        values["tags"] = _tags(tag for tag in tags if tag not in gone)
+        gone = {*tags_of(change.remove_tags)}
+        tags = [*values.get("tags", old.tags), *tags_of(change.add_tags)]
+        values["tags"] = tags_of(tag for tag in tags if tag not in gone)
     if change.content is not None:
         values |= _with_body(old, change)
     memory = replace(old, **values)
@@ -273,48 +272,18 @@ def _with_body(old: Memory, change: Change) -> dict[str, object]:
     texts = {folded(sentence.text) for sentence in sentences(body)}
     if change.description is None and folded(old.description) not in texts:
         values["description"] = first_line(body)
+    if change.title is None:
+        values["title"] = title_after(old, body)
     return values
 
 
-def _lists(given: dict[str, object]) -> dict[str, object]:
-    """Return the lists that are `given`, each item on one line and once."""
-    found: dict[str, object] = {}
-    for key in (*OF_PROCEDURES, "blockers", "anchors"):
-        value = given.get(key)
-        if isinstance(value, list | tuple):
-            lines = [" ".join(_nfc(str(item)).split()) for item in value]
-            lines = [line for line in lines if line]
-            if len(lines) > _MOST_LINES or any(len(line) > _MOST_LINE for line in lines):
-                raise InputError(
-                    f"there is too much in {key}",
-                    fix=f"At most {_MOST_LINES} of {_MOST_LINE:,} characters each.",
-                )
-            found[key] = tuple(lines if key == "steps" else dict.fromkeys(lines))
-    tags = given.get("tags")
-    return {**found, "tags": _tags(map(str, tags))} if isinstance(tags, list | tuple) else found
-
-
-def _tags(tags: Iterable[str]) -> tuple[str, ...]:
-    found = tuple(dict.fromkeys("-".join(_nfc(tag).lower().split()) for tag in tags if tag.strip()))
-    odd = next((tag for tag in found if "," in tag or len(tag) > _MOST_TAG), "")
-    if odd or len(found) > MOST_TAGS:
-        raise InputError(
-            f"{odd!r} is no tag" if odd else "there are too many tags",
-            fix=f"At most {MOST_TAGS} of {_MOST_TAG} characters, without commas.",
-        )
-    return found
-
-
-def _shares(given: dict[str, object]) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for key in ("importance", "confidence"):
-        value = given.get(key)
-        if value is None:
-            continue
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-            raise UsageError(f"{key} is a number from 0 to 1, not {value!r}", fix="Such as 0.8.")
-        found[key] = float(value)
-    return found
+def _renamed(store: Store, document: Document, memory: Memory) -> Memory:
+    """Return `memory` with a name of its new text, where the former text made the one it has."""
+    old = document.memory
+    kept = document.retired or old.pinned or store.is_team or not store.is_as_written(document)
+    if kept or memory.title == old.title or not is_made_name(old):
+        return memory
+    return replace(memory, name=name_of(memory.body.split()))
 
 
 def _of_task(given: dict[str, object], status: str, old: Memory | None, now: datetime) -> dict[str, object]:
@@ -421,6 +390,8 @@ def _revise(
         return Written(memory, "unchanged")
     door = Door(store, now=app.clock.now(), approved=by_person)
     if by_person:
+        memory = _renamed(store, document, memory)
+    if by_person and memory.name == document.name:
         try:
             # One that has no id of its own gets none: it is known by the one that is kept for it.
             data = compose(replace(memory, id=document.own_id), document.raw)
@@ -430,13 +401,16 @@ def _revise(
             ) from error
         return _written(app, door, document, data, reason)
     # An agent takes no sentence away: it has no word of a person's for that.
-    planned = door.revise(document, memory)
+    lost = lost_between(document.memory.body, memory.body, ()) if by_person else ()
+    removals = [Removal(text, reason=_TAKEN_OUT_BY_HAND) for text in lost]
+    planned = door.revise(document, memory, removals, rename=by_person)
     if isinstance(planned, Flaw):
         raise _refused(app, memory, planned)
     change_id = new_id()
     door.write(change_id, reason)
     _follow(app, store)
-    return Written(replace(planned.memory, path=planned.path), "updated", change_id)
+    path = planned.memory.path or planned.path
+    return Written(replace(planned.memory, path=path), "updated", change_id)
 
 
 def _written(app: App, door: Door, document: Document, data: bytes, reason: str) -> Written:

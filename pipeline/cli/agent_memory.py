@@ -105,7 +105,10 @@ def agent_memory_flags(
 
 @agent_memory.command("init")
 def initialise(folder: DirOption = None) -> None:
-    """Make the folder with its files, readable for you alone; what is there stays."""
+    """Make the folder with its files.
+
+    They are readable for you alone; what is there stays.
+    """
     memory = opened(folder)
     with memory.writer():
         prepare(memory.root)
@@ -156,7 +159,10 @@ def query(
     folder: DirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the memories that all filters let through; counts as a use of those shown."""
+    """List the memories that all filters let through.
+
+    It counts as a use of those shown.
+    """
     memory = opened(folder)
     wanted = Query(
         type=kind,
@@ -221,9 +227,9 @@ def archive(
     folder: DirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Archive learnings that nobody used and tasks long done, or the memories you name.
+    """Archive unused learnings and tasks long done.
 
-    Core memories go there by name only.
+    Or the memories you name. Core memories go there by name only.
     """
     memory = opened(folder)
     if idents:
@@ -245,7 +251,10 @@ def delete(
     folder: DirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Archive a memory, or take it out for good; a backup of its file is made before."""
+    """Archive a memory, or take it out for good.
+
+    A backup of its file is made before.
+    """
     memory = opened(folder)
     action = memory.delete(ident, permanent=permanent)
     tell_warnings(memory)
@@ -255,7 +264,10 @@ def delete(
 
 @agent_memory.command("stats")
 def show_stats(folder: DirOption = None, as_json: JsonOption = False) -> None:
-    """Count the memories by type and importance, and what they take."""
+    """Count the memories by type and importance.
+
+    It says what room they take, too.
+    """
     memory = opened(folder)
     found = shown(memory.stats())
     tell_warnings(memory)

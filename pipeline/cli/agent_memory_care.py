@@ -49,9 +49,9 @@ def add_to(group: typer.Typer) -> None:
 
 
 def validate(folder: DirOption = None, as_json: JsonOption = False) -> None:
-    """Look for what is wrong, by file and line; nothing is written.
+    """Look for what is wrong, by file and line.
 
-    The exit code is 1 where a line does not count or a file can't be used.
+    Nothing is written. The exit code is 1 where a line does not count or a file can't be used.
     """
     found = checking.validate(opened(folder))
     output.data(found, lambda: _tell_findings(found), as_json=as_json)
@@ -60,7 +60,10 @@ def validate(folder: DirOption = None, as_json: JsonOption = False) -> None:
 
 
 def repair(folder: DirOption = None, as_json: JsonOption = False) -> None:
-    """Mend what can be mended; lines that nobody can read go to a file beside, as they are."""
+    """Mend what can be mended.
+
+    Lines that nobody can read go to a file beside, as they are.
+    """
     memory = opened(folder)
     done = checking.repair(memory)
     restrict(memory.root)
@@ -79,7 +82,10 @@ def restore(
     backup: Annotated[str, typer.Argument(metavar="[BACKUP]", help="Its name; default: the newest.")] = "",
     folder: DirOption = None,
 ) -> None:
-    """Put a backup in the place of a file, of which a backup is made before."""
+    """Put a backup in the place of a file.
+
+    A backup of that file is made before.
+    """
     memory = opened(folder)
     number = checking.restore(memory, name, backup)
     tell_warnings(memory)
@@ -115,7 +121,10 @@ def import_file(
     folder: DirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Take in memories from a file; secrets are taken out, and each line that can't be taken is named."""
+    """Take in memories from a file.
+
+    Secrets are taken out, and each line that can't be taken is named.
+    """
     memory = opened(folder)
     done = transfer.import_from(memory, source, kind=kind, dry_run=dry_run, force=force)
     tell_warnings(memory)
@@ -123,7 +132,10 @@ def import_file(
 
 
 def migrate(folder: DirOption = None) -> None:
-    """Bring the files to the newest version of the format, after a backup."""
+    """Bring the files to the format's newest version.
+
+    A backup is made before.
+    """
     memory = opened(folder)
     before = version_of(memory.root) or VERSION
     with memory.writer():
@@ -146,14 +158,15 @@ def sync(
     folder: DirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make the store here and the files the same, in both directions; where both changed, both texts stay.
+    """Make the store here and the files the same.
 
+    It goes in both directions; where both changed, both texts stay.
     `reverie config set agent_memory.mirror user` keeps the memories for all projects so after each run.
     """
     app, memory = App(store=store, user=user, graph=graph), opened(folder)
     done = mirroring.sync(app, memory, Wish(dry_run=dry_run, yes=yes, bring_back=bring_back))
     tell_warnings(memory)
-    output.data(done, lambda: _tell_sync(done), as_json=as_json)
+    output.data(done, lambda: _tell_sync(done, dry_run=dry_run), as_json=as_json)
     if dry_run:
         output.talk("nothing was changed")
     elif done.change:
@@ -200,17 +213,18 @@ def _tell_findings(found: Sequence[Finding]) -> None:
     output.line(count(len(found), "finding") if found else "all is well")
 
 
-def _tell_sync(done: Synced) -> None:
+def _tell_sync(done: Synced, *, dry_run: bool) -> None:
     for text in done.notices:
         output.hanging("held back: ", text)
     if done.only_there:
         number = count(done.only_there, "memory is", "memories are")
         output.line(f"{number} only in the files, lost or taken back here; --bring-back fetches them")
     if done.rows or not (done.notices or done.only_there):
-        output.line(in_words(done.rows) or "both are the same")
-    named = [row for row in done.rows if row.why]
+        words = in_words(done.rows)
+        output.line(f"would be: {words}" if words and dry_run else words or "both are the same")
+    named = [row for row in done.rows if row.why or dry_run]
     for row in named[:_MOST_ROWS]:
-        output.hanging("- ", f"{row.name or row.id}: {row.why}")
+        output.hanging("- ", f"{row.name or row.id}: {row.why or row.deed}")
     if len(named) > _MOST_ROWS:
         output.line(f"- and {len(named) - _MOST_ROWS} more; --json names all")
 

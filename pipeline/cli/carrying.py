@@ -176,21 +176,23 @@ def sync(
             f"no file or folder of the format {name} is named", fix=f"`reverie sync {name} PATH`."
         )
     done = sync_with(app, name, Path(path), dry_run=dry_run, force=force)
-    output.data(done, lambda: _tell(done, _IN_STEP, dry_run=dry_run), as_json=as_json)
+    output.data(done, lambda: _tell(done, _IN_STEP, dry_run=dry_run, names=dry_run), as_json=as_json)
     _tell_end(app, done, dry_run=dry_run)
     if done.number("conflict"):
         raise typer.Exit(1)
 
 
-def _tell(done: Carrying, words: dict[str, str], *, dry_run: bool) -> None:
+def _tell(done: Carrying, words: dict[str, str], *, dry_run: bool, names: bool = False) -> None:
     parts = [f"{number} {word}" for deed, word in words.items() if (number := done.number(deed))]
     would = "would be: " if dry_run else ""
     output.line(
         f"{count(len(done.rows), 'memory', 'memories')}: {would}{', '.join(parts) or 'nothing to do'}"
     )
+    named_rows.tell_asleep(done.asleep)
     if done.redacted:
         output.line(f"{count(done.redacted, 'secret')} left out")
-    named_rows.tell([f"{row.where or row.name}: {row.why}" for row in done.rows if row.why])
+    rows = [row for row in done.rows if row.why or (names and row.deed != "same")]
+    named_rows.tell([f"{row.where or row.name}: {row.why or words[row.deed]}" for row in rows])
     if done.faults:
         output.line("Not taken along:")
         named_rows.tell([f"{fault['where']}: {fault['why']}" for fault in done.faults])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
@@ -19,6 +20,7 @@ from pipeline.cli.options import GraphOption, JsonOption, StoreOption, TeamOptio
 from pipeline.cli.tables import table
 from pipeline.core.zone import minute
 
+_NO_VALUES = ("steps", "preconditions", "postconditions", "blockers", "relations", "sources", "replaces")
 _LEVELS = {"kept": "", "gone": "warning", "new": "ok"}
 
 
@@ -166,11 +168,28 @@ def tell_changes(shown: Sequence[MemoryChange], every: Sequence[MemoryChange], m
         former = f"{change.before.name} → " if change.word == "renamed" and change.before else ""
         output.line(f"{change.word}  {former}{change.memory.name}{more}")
         for name, old, new in change.fields:
-            output.hanging("  ", f"{name}: “{old}” → “{new}”" if old or new else f"{name}: changed")
+            output.hanging("  ", f"{name}: {_beside(change, name, old, new)}")
         for line in compare(change, every):
             output.hanging(f"  {line.state:<4}  ", line.text, level=_LEVELS[line.state])
             if line.by:
                 output.hanging("    →   ", line.by)
+
+
+def _beside(change: MemoryChange, name: str, old: str, new: str) -> str:
+    """Return the old value of a field beside the new one; of what is no value to read that it changed."""
+    if old or new:
+        return f"“{old}” → “{new}”"
+    if name in _NO_VALUES:
+        return "changed"
+    return " → ".join(_value(getattr(memory, name)) for memory in (change.before, change.after) if memory)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, tuple):
+        return "; ".join(map(str, value)) or "none"
+    if isinstance(value, float):
+        return f"{value:g}"
+    return minute(value) if isinstance(value, datetime) else str(value or "none")
 
 
 def plain_changes(changes: Iterable[MemoryChange], every: Sequence[MemoryChange]) -> list[dict[str, Any]]:

@@ -53,6 +53,7 @@ def _tell_import(done: Imported, *, dry_run: bool) -> None:
     output.line(f"{count(len(done.rows), 'file')}: {', '.join(parts) or 'nothing to take in'}")
     if done.counts:
         output.line(f"access counts of {count(done.counts, 'memory', 'memories')} came along")
+    named_rows.tell_asleep(done.asleep)
     named_rows.tell([f"{row.path}: {row.why}" for row in done.rows if row.why])
     _tell_left(done.left)
 

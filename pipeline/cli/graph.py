@@ -170,7 +170,7 @@ def decay(
     found = relations.decay(app, app.open_store())
     shown = most(limit, everything=everything, as_json=as_json)
     rows = [
-        [f"{each.score:.3f}", f"{each.band}{' (kept awake)' if each.exempt else ''}", each.name]
+        [_score(each.score), f"{each.band}{' (kept awake)' if each.exempt else ''}", each.name]
         for each in first(found.memories, shown)
     ]
 
@@ -180,6 +180,14 @@ def decay(
 
     output.data(found, tell, as_json=as_json)
     tell_rest(len(found.memories), shown)
+
+
+def _score(score: float) -> str:
+    """Return a score with as many digits as tell its band: one just below a bound is not shown as on it."""
+    texts = (f"{score:.{digits}f}" for digits in range(3, 6))
+    return next(
+        (text for text in texts if relations.band_of(float(text)) == relations.band_of(score)), f"{score:.6f}"
+    )
 
 
 def _in_words(found: relations.EdgeView) -> str:

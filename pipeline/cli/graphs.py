@@ -42,7 +42,10 @@ def graphs_add(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Its memory folder; it may come later.")],
     as_json: JsonOption = False,
 ) -> None:
-    """Give a memory folder a name, in config.toml; nothing is made or moved."""
+    """Give a memory folder a name, in config.toml.
+
+    Nothing is made or moved.
+    """
     done = named_graphs.add(App(), name, folder)
     output.data(done, lambda: output.line(f"{done.name}: {done.path} ({_number(done)})"), as_json=as_json)
     output.talk(f"`reverie list --graph {name}` shows it. No hook reads it.")

@@ -18,6 +18,10 @@ HELP_OPTIONS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 """Context settings of the program and of its groups: ``-h`` is ``--help``."""
 
 
+_WRONG_USE: Any = typer.BadParameter.__mro__[1]
+"""What is raised for an option that there is not; the class has no public name."""
+
+
 class Fallback(TyperGroup):
     """A group in which a word that is no command, but that it `takes`, goes to the command `instead`."""
 
@@ -87,8 +91,28 @@ def _bound(command: Any) -> None:
         return run(context)
 
     command.invoke = checked
+    parse = command.parse_args
+
+    def parsed(context: Any, args: list[str]) -> Any:
+        try:
+            return parse(context, args)
+        except _WRONG_USE as error:
+            several = _several(command, str(getattr(error, "option_name", "")))
+            if several:
+                wrong = f"No such option: {getattr(error, 'option_name', '')}"
+                raise UsageError(wrong, fix=f"Give {several} once for each.") from error
+            raise
+
+    command.parse_args = parsed
     for inner in getattr(command, "commands", {}).values():
         _bound(inner)
+
+
+def _several(command: Any, option: str) -> str:
+    """Return the option of `command`, to be given once for each, of which `option` is the plural; else ""."""
+    singular = option.removesuffix("s")
+    known = {name: parameter for parameter in command.params for name in parameter.opts}
+    return singular if singular != option and getattr(known.get(singular), "multiple", False) else ""
 
 
 class Program(TyperGroup):

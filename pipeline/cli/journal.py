@@ -36,9 +36,9 @@ def _folder(given: Path | None) -> Path:
 
 @journal.command()
 def update(folder: JournalsOption = None, dry_run: DryRunOption = False, as_json: JsonOption = False) -> None:
-    """Add to the journals what the ledger and the transcripts know: sessions that are over, tasks of
-    sub-agents, and claims that the assistant marked.
+    """Add what the ledger and the transcripts know.
 
+    Sessions that are over, tasks of sub-agents, and claims that the assistant marked.
     Nothing that is in a journal is changed.
     """
     done = use_case.update(App(), _folder(folder), dry_run=dry_run)
@@ -60,7 +60,10 @@ def list_sessions(
     plot: PlotOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the sessions of the journal and their seconds, the latest last."""
+    """List the sessions of the journal, the latest last.
+
+    Each with its seconds.
+    """
     faults: list[Fault] = []
     known = sessions.sessions(_folder(folder) / journals.SESSIONS, faults)
     found = latest(known, limit, as_json=as_json)
@@ -84,7 +87,10 @@ def list_sessions(
 def list_claims(
     folder: JournalsOption = None, limit: LimitOption = None, as_json: JsonOption = False
 ) -> None:
-    """List the claims of the journal, and whether what each points to is there, the latest last."""
+    """List the claims of the journal, the latest last.
+
+    It says whether what each points to is there.
+    """
     faults: list[Fault] = []
     known = claims.claims(_folder(folder), faults)
     found = latest(known, limit, as_json=as_json)

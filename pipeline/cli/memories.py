@@ -181,6 +181,7 @@ def _tell_why(found: Why, app: App) -> None:
         {
             "file": found.path,
             "origin": _origin(found),
+            **({"imported from": str(came)} if (came := memory.extra.get("imported_from")) else {}),
             "written": _written_on(found),
             **({"changed since by someone else": changed} if changed else {}),
             **({"written by": _author(found.author)} if found.author else {}),

@@ -15,3 +15,12 @@ def tell(rows: Sequence[str]) -> None:
         output.hanging("- ", row)
     if len(rows) > _MOST:
         output.line(f"- and {len(rows) - _MOST} more; --json names all")
+
+
+def tell_asleep(number: int) -> None:
+    """Say how many of what came in sleep, and how they are found."""
+    if number:
+        output.line(
+            f"{number} of them {'sleeps' if number == 1 else 'sleep'}, worth little by now: `reverie decay`"
+            " lists them, `reverie search --asleep` finds them, `reverie show NAME` wakes one."
+        )

@@ -106,7 +106,7 @@ def _tell(found: Recollections, explained: str) -> None:
     elif found.text:
         output.verbatim(found.text.rstrip("\n"))
     if not found.items:
-        output.talk("recall would say nothing")
+        output.talk("recall would say nothing" + ("" if explained else "; --explain tells why"))
     else:
         output.talk(f"{_number(len(found.items), 'memory', 'memories')}, {_size(found.chars, found.tokens)}")
 

@@ -46,6 +46,7 @@ def search(
     dormant: Annotated[
         bool, typer.Option("--dormant", help="Dormant memories as well (`reverie decay`).")
     ] = False,
+    asleep: Annotated[bool, typer.Option("--asleep", help="All that sleep as well.")] = False,
     expand: Annotated[
         bool, typer.Option("--expand", help="Ask a model once for further phrases to look for.")
     ] = False,
@@ -60,7 +61,7 @@ def search(
     app = App(store=store, graph=graph, user=user, llm=llm)
     wanted = " ".join(query)
     look = partial(app_search.search, app, wanted, limit=limit, everywhere=everywhere, retired=retired)
-    look = partial(look, dormant=dormant)
+    look = partial(look, dormant=dormant, archived=asleep)
     usual = app_search.EXPANDED if expand else app_search.FURTHER
     most = usual if further is None else further
     hits = look(further=0 if expand else most, problems=problems)

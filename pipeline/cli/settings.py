@@ -145,7 +145,10 @@ def config_set(
     value: Annotated[str, typer.Argument(metavar="VALUE", help="As in the file, without quotes.")],
     as_json: JsonOption = False,
 ) -> None:
-    """Write one setting into config.toml; comments and all else stay."""
+    """Write one setting into config.toml.
+
+    Comments and all else stay.
+    """
     _tell(config_edit.set_key(paths.home_dir(), key, value), as_json)
 
 
@@ -241,7 +244,10 @@ def config_preset(
 
 @config.command("unset")
 def config_unset(key: KeyArgument, as_json: JsonOption = False) -> None:
-    """Take one setting out of config.toml, so that its default holds."""
+    """Take one setting out of config.toml.
+
+    Its default holds then.
+    """
     _tell(config_edit.unset_key(paths.home_dir(), key), as_json)
 
 

@@ -55,9 +55,9 @@ def stop_task(
     source: SourceOption = "",
     folder: JournalsOption = None,
 ) -> None:
-    """Note that the latest open task of that name is over; prints its seconds.
+    """End the latest open task of that name.
 
-    Exit code 2 when none is open.
+    It prints its seconds. Exit code 2 when none is open.
     """
     found = _metrics(metric)
     line = tasks.stop(tasks.journal(folder), name, _now(), exit=code, metric=found, source=source)
@@ -145,7 +145,10 @@ def list_tasks(
     folder: JournalsOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the tasks of the journal, the latest last, and those that are open."""
+    """List the tasks of the journal, the latest last.
+
+    Those that are open as well.
+    """
     faults: list[Fault] = []
     file = tasks.journal(folder)
     named = [item for item in tasks.tasks(file, faults) if words.lower() in item.name.lower()]

@@ -184,9 +184,10 @@ def export_traces(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Write traces as compact JSONL, to stdout or a file for each session.
+    """Write traces as compact JSONL.
 
-    Secrets are taken out; transcripts themselves are only read. Lines that hold no record are named.
+    To stdout, or a file for each session. Secrets are taken out; transcripts themselves are only read. Lines
+    that hold no record are named.
     """
     _check(sessions, everything=everything, annotated=annotated, strict=strict, to=to, as_json=as_json)
     files = (

@@ -54,6 +54,10 @@ class Question(NamedTuple):
     ask: Callable[[PhaseContext, Snapshot], int]
 
 
+_WAITING = ("changed", "interval", "scan", "sessions")
+"""Gates that time, work or changes open."""
+
+
 def dream(
     phase: PhaseContext,
     *,
@@ -65,12 +69,12 @@ def dream(
 ) -> DreamReport:
     """Consolidate the store of `phase` if its gates are open, and return what was done.
 
-    `force` skips the gates but not the locks; `dry_run` writes nothing, in the store or in the ledger but
-    for what model calls cost and their answers, which the next dream uses. `since` looks at what was
-    changed from then on instead of what changed since the last dream. `last` is asked after all else, on a
-    night on which something changed. A dream that a crash
-    interrupted is finished first, and is then the one returned. A team's folder sees none. Raises StoreError
-    when the store can't be written, LeaseLostError when another consolidation took over.
+    `force` skips the gates but not the locks; `dry_run` says for what a dream would wait, goes on, and writes
+    nothing, in the store or in the ledger but for what model calls cost and their answers, which the next
+    dream uses. `since` looks at what was changed from then on instead of what changed since the last dream.
+    `last` is asked after all else, on a night on which something changed. A dream that a crash interrupted is
+    finished first, and is then the one returned. A team's folder sees none. Raises StoreError when the store
+    can't be written, LeaseLostError when another consolidation took over.
     """
     report = DreamReport(run_id=new_id(), store=phase.store_key, at=iso(phase.clock.now()))
     if phase.store.is_team:
@@ -79,6 +83,11 @@ def dream(
     if not force and (dry_run or interrupted(phase) is None):
         report.gates = judge(phase, record=not dry_run)
         closed = first_closed(report.gates)
+        if dry_run:
+            # What only waits for more to happen, or for time to pass, bars nobody from looking.
+            barring = [gate for gate in report.gates if gate.name not in _WAITING]
+            report.reason = f"A dream would wait: {closed.reason}" if closed else ""
+            closed = first_closed(barring)
         if closed is not None:
             report.word, report.reason = "closed", closed.reason
             return report
@@ -90,7 +99,7 @@ def dream(
         if begun is not None:
             return resume(phase, home, begun, permit)
         # Whoever waited for the lock may find that the work was done meanwhile.
-        closed = None if force else _closed_meanwhile(phase)
+        closed = None if force or dry_run else _closed_meanwhile(phase)
         if closed is not None:
             report.word, report.reason = "closed", closed.reason
             return report

@@ -6,6 +6,7 @@ format can't carry is not listed anywhere: it is what does not come back (`Forma
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,9 @@ from pipeline.core.errors import InputError, ReverieError
 from pipeline.domain.memory import Evidence, Memory, Replaced
 from pipeline.safety.invisible import visible_name
 
+_NEAR = 4
+_BEGINS = re.compile(r"(?:^|[.!?:\n])\W*$")
+"""Ends what stands before the first word of a sentence, whose capital says nothing."""
 IMPORTED_FROM = "imported_from"
 """Key of front matter: format and key under which a memory was found elsewhere."""
 CLAIMED = "claimed"
@@ -210,10 +214,30 @@ def plain_value(memory: Memory, name: str) -> Any:
         return value.strip("\n")
     if name == "title":
         # A title that is the name once more says nothing: names differ by side.
-        return "" if memory.title == replace(memory, title="").shown_title else memory.title
+        named = replace(memory, title="").shown_title
+        return "" if memory.title.casefold() == named.casefold() else memory.title
     if name == "extra":
         return _plain({key: item for key, item in value.items() if key not in OURS and item != {}})
     return _plain(value)
+
+
+def told_title(memory: Memory) -> str:
+    """Return the title for a format that wants one.
+
+    Where none but the name was given, words of the name are spelled with the capitals that the text has.
+    """
+    named = replace(memory, title="").shown_title
+    if memory.title not in ("", named):
+        return memory.title
+    text = f"{memory.description}\n{memory.body}"
+    found = [*re.finditer(r"\w+", text)]
+    plain = {match[0] for match in found if match[0].islower()}
+    inside = [
+        match[0] for match in found if not _BEGINS.search(text, max(0, match.start() - _NEAR), match.start())
+    ]
+    spelled = {word.lower(): word for word in inside if word.lower() not in plain}
+    first, *rest = named.split(" ")
+    return " ".join([spelled.get(first.lower(), first), *(spelled.get(word, word) for word in rest)])
 
 
 def _plain(value: Any) -> Any:

@@ -15,7 +15,7 @@ from pipeline.core.clock import iso, parse_time
 from pipeline.core.errors import InputError
 from pipeline.core.ids import derived_id
 from pipeline.domain.memory import Memory
-from pipeline.formats.carried import Carried, Reading, Written
+from pipeline.formats.carried import Carried, Reading, Written, told_title
 from pipeline.formats.json_items import JsonItems
 from pipeline.hooklib.front_matter import text_of
 from pipeline.hooklib.plain import one_line
@@ -105,7 +105,7 @@ class ClaudeMem(JsonItems):
         moment = memory.created or datetime.fromtimestamp(0, UTC)
         fields = {
             "type": _THEIRS.get(memory.type, "discovery"),
-            "title": memory.shown_title or memory.description,
+            "title": told_title(memory),
             "subtitle": memory.description,
             "narrative": memory.whole_text.strip("\n"),
             "facts": "[]",

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pipeline.domain.memory import TYPES, Memory
-from pipeline.formats.carried import Carried
+from pipeline.formats.carried import Carried, told_title
 from pipeline.formats.notes import Notes
 from pipeline.hooklib.front_matter import text_of
 from pipeline.hooklib.memory_format import NOT_MEMORIES
@@ -179,7 +179,7 @@ def _as_note(memory: Memory) -> dict[str, Any]:
     front.pop("name", None)
     kind = other if memory.type == "general" and other else _NOTE if memory.type == "general" else memory.type
     return {
-        "title": memory.shown_title or memory.description,
+        "title": told_title(memory),
         "type": kind,
         "permalink": memory.name or slugify(memory.title or memory.description),
         **{key: value for key, value in front.items() if key not in ("title", "type") and value != []},

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pipeline import __version__
 from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import InputError
+from pipeline.core.extras import how_to_install
 from pipeline.core.home import Home
 from pipeline.server.calls import Call
 from pipeline.server.folders import project_of
@@ -31,7 +32,7 @@ try:
     from mcp.shared.exceptions import MCPError
 except ModuleNotFoundError as error:
     raise InputError(
-        f"HTTP needs a package that is not installed: {error.name}", fix="`pip install 'reverie[mcp]'`."
+        f"HTTP needs a package that is not installed: {error.name}", fix=how_to_install("mcp")
     ) from error
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from typing import Any
 from pipeline.app.changes import compare
 from pipeline.core import zone
 from pipeline.core.errors import InputError
+from pipeline.core.extras import how_to_install
 from pipeline.text.humanize import count
 from pipeline.text.word_diff import word_diff
 
@@ -20,7 +21,7 @@ try:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 except ModuleNotFoundError as error:
     raise InputError(
-        f"the page needs a package that is not installed: {error.name}", fix="`pip install 'reverie[web]'`."
+        f"the page needs a package that is not installed: {error.name}", fix=how_to_install("web")
     ) from error
 
 FOLDER = Path(__file__).parent

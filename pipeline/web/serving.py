@@ -10,12 +10,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from pipeline.core.errors import InputError
+from pipeline.core.extras import how_to_install
 
 try:
     import uvicorn
 except ModuleNotFoundError as error:
     raise InputError(
-        f"the page needs a package that is not installed: {error.name}", fix="`pip install 'reverie[web]'`."
+        f"the page needs a package that is not installed: {error.name}", fix=how_to_install("web")
     ) from error
 
 from pipeline.web.gate import Gate

@@ -211,3 +211,14 @@ def test_an_export_to_mem0_is_json_with_the_id_of_the_memory(bench: Bench, app: 
     export_to(app, "mem0-json", tmp_path / "x.json")
     (item,) = json.loads((tmp_path / "x.json").read_text())["results"]
     assert (item["id"], item["metadata"]["type"]) == (SAMPLE.id, "feedback")
+
+
+@pytest.mark.parametrize(("name", "key"), [("basic-memory", "title: "), ("claude-mem", '"title": "')])
+def test_a_title_made_of_a_name_goes_out_with_its_capitals(
+    bench: Bench, app: App, tmp_path: Path, name: str, key: str
+) -> None:
+    text = "---\nname: ask-mara-about-aws\ndescription: Ask Mara about AWS.\ntype: project\n---\nAsk Mara.\n"
+    note(bench.store.path, "ask-mara-about-aws", text)
+    export_to(app, name, target(name, tmp_path))
+    files = [file for file in [target(name, tmp_path), *target(name, tmp_path).rglob("*")] if file.is_file()]
+    assert f"{key}Ask Mara about AWS" in "".join(file.read_text("utf-8") for file in files)

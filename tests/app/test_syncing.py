@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,14 @@ import pytest
 
 from pipeline.app.application import App
 from pipeline.app.carried_here import Carrying
-from pipeline.app.memories import forget
+from pipeline.app.memories import add, forget
 from pipeline.app.syncing import sync_with
 from pipeline.app.writing import Change, update_memory
 from pipeline.core.errors import InputError
+from pipeline.domain.memory import Evidence, Memory
+from pipeline.domain.sentences import key_of
 from pipeline.formats.registry import NAMES, format_named
+from pipeline.revision import Door
 from pipeline.store import Store
 from tests.app.test_carrying import TABS, memories, note, target
 from tests.support.extraction import Bench
@@ -165,3 +169,40 @@ def test_state_that_cannot_be_read_is_named_and_nothing_is_written(
     state.unlink()
     assert deeds(sync_with(app, "s09", notes)) == ["same"]
     assert len(Store.open(bench.store.path).history()) == 1
+
+
+def test_what_stays_keeps_its_sources_and_what_comes_has_none(bench: Bench, app: App, notes: Path) -> None:
+    lines = {"Use pnpm.": "u1", "Never push on Fridays.": "u2"}
+    found = tuple(Evidence(session="s1", uuid=uuid, quote=text) for text, uuid in lines.items())
+    bearing = tuple(replace(item, bears=(key_of(item.quote),)) for item in found)
+    rule = Memory(
+        name="rules",
+        description="Rules.",
+        type="feedback",
+        body=" ".join(lines) + "\n",
+        origin="user-stated",
+        sources=bearing,
+    )
+    door = Door(bench.store, now=app.clock.now(), approved=True)
+    door.create(rule)
+    door.write("rules", "rules")
+    sync_with(app, "basic-memory", notes)
+    file = notes / "rules.md"
+    file.write_text(
+        file.read_text("utf-8").replace("Rules.", "The rules.").replace("on Fridays", "on Mondays")
+    )
+    assert "here" in deeds(sync_with(app, "basic-memory", notes))
+    memory = memories(bench.store.path)["rules"]
+    assert "Never push on Mondays." in memory.body and memory.origin == "imported"
+    assert [item.uuid for item in memory.sources] == ["u1"] and memory.sources[0].bears == bearing[0].bears
+    assert str(memory.extra["imported_from"]).startswith("basic-memory:")
+
+
+def test_who_said_it_stays_where_no_word_of_it_changed(bench: Bench, app: App, notes: Path) -> None:
+    add(app, "Never push on Fridays.", kind="feedback", name="rule")
+    sync_with(app, "basic-memory", notes)
+    file = notes / "rule.md"
+    file.write_text(file.read_text("utf-8").replace("---\n", "---\ntags: [deploy]\n", 1))
+    assert "here" in deeds(sync_with(app, "basic-memory", notes))
+    memory = memories(bench.store.path)["rule"]
+    assert (memory.origin, memory.tags) == ("hand-written", ("deploy",))

@@ -64,3 +64,26 @@ def test_the_limits_of_the_teaching_pipeline_are_one_word(desk: Desk) -> None:
     desk.here("config", "preset", "s09", "--off")
     assert desk.here("config", "get", "extraction.newest_chars").out.strip() == "0"
     desk.here("config", "preset", "other", code=2)
+
+
+def test_an_old_import_decays_from_today_and_what_sleeps_is_said_and_found(desk: Desk, notes: Path) -> None:
+    old = (
+        "---\nname: {0}\ndescription: {0}\ntype: project\nimportance: {1}\ncreated: 2019-05-01\n---\n\n{2}\n"
+    )
+    (notes / "pump.md").write_text(old.format("pump", 0.5, "The pump runs on port 7001."))
+    (notes / "tank.md").write_text(old.format("tank", 0.05, "The tank runs on port 7002."))
+    done = desk.here("import", "basic-memory", notes)
+    assert "1 of them sleeps, worth little by now: `reverie decay`" in done.out
+    desk.here("decay")
+    assert "pump" in desk.here("search", "runs", "port").out
+    said = desk.here("search", "runs", "port")
+    assert "tank" not in said.out and "1 more is archived: --asleep shows them" in said.err
+    assert "tank" in desk.here("search", "runs", "port", "--asleep").out
+
+
+def test_a_dry_run_of_sync_names_what_it_would_do(desk: Desk, notes: Path) -> None:
+    desk.here("add", "We deploy on Fridays.", "--name", "day")
+    said = desk.here("sync", "s09", notes, "--dry-run").out
+    assert "would be: 1 new here, 1 new there" in said
+    assert "- user-tabs.md:1: new here" in said and "- day: new there" in said
+    assert "- day" not in desk.here("sync", "s09", notes).out

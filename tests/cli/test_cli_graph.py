@@ -2,6 +2,7 @@
 
 import pytest
 
+from pipeline.cli.graph import _score
 from tests.support.cognitive import DROPS, EDGE, REDIS, SOLUTION_PATH, lay_out
 
 
@@ -71,7 +72,7 @@ def test_dormant_memories_are_found_when_asked_for_and_archived_ones_shown_by_na
     file.write_text(f"archived {SOLUTION_PATH}\n")
     said = place("search", "redis", "timeouts", "--dormant")
     assert "fixed-redis" not in said.out
-    assert said.err == "1 more is archived: `reverie list` names them.\n"
+    assert said.err == "1 more is archived: --asleep shows them, `reverie show NAME` wakes one.\n"
     # A question of stop words is looked for as it is written, and says the same.
     assert "1 more is archived" in place("search", "to").err and not place("search", "q").err
     assert "socket_keepalive" in place("show", "a1b2c3").out
@@ -93,3 +94,12 @@ def test_a_memory_of_another_folder_is_called_that(desk):
     assert "full-tank lies in another folder: it is of all projects, dry-pump of this project" in refused
     assert "Relations join memories of one folder." in refused
     assert "no memory is called" in desk.here("relate", "dry-pump", "SOLVES", "nothing", code=1).err
+
+
+def test_a_score_just_below_a_bound_is_not_shown_as_on_it():
+    assert [_score(value) for value in (0.2, 0.19996, 0.1234, 0.499999)] == [
+        "0.200",
+        "0.19996",
+        "0.123",
+        "0.499999",
+    ]

@@ -172,3 +172,15 @@ def test_what_is_asked_most_loads_neither_the_tree_nor_a_command(desk):
             check=True,
         )
         assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_summaries_of_a_group_fit_on_80_columns():
+    clipped = []
+    for name, command in program().commands.items():
+        if hasattr(command, "commands"):
+            known = dict(command.commands)
+            room = 80 - 6 - max(map(len, known))
+            clipped += [
+                f"{name} {key}" for key, one in known.items() if "..." in one.get_short_help_str(room)
+            ]
+    assert not clipped

@@ -135,7 +135,7 @@ def test_recall_says_the_same_as_the_hook(told, prompt):
 
 def test_recall_of_nothing_is_silent_on_stdout(told):
     said = told.here("recall", "what is the colour of the moon")
-    assert (said.out, said.err) == ("", "recall would say nothing\n")
+    assert (said.out, said.err) == ("", "recall would say nothing; --explain tells why\n")
 
 
 @pytest.mark.parametrize(

@@ -205,3 +205,14 @@ def test_what_was_promoted_can_be_undone_alone_and_is_shown_by_diff(promoted):
     assert "all projects" in promoted.here("diff", "ccaed97c").out
     promoted.here("undo", "ccaed97c", "--user")
     assert (NAME, "project") in names_here(promoted)
+
+
+def test_going_back_step_by_step_says_where_the_next_step_is(desk):
+    desk.here("add", "--user", TERSE, "--name", NAME, REVERIE_NOW="2026-11-20T10:00:00Z")
+    desk.here("add", "Deploys happen on Tuesdays.", "--name", "day", REVERIE_NOW="2026-11-20T10:00:01Z")
+    desk.here("undo")
+    said = desk.here("undo", code=1).err
+    assert f"nothing more to undo for this project; the next change is for all projects: add {NAME}" in said
+    assert str(desk.project.parent) not in said
+    assert "`reverie undo --user` takes it back" in said
+    assert "undid add" in desk.here("undo", "--user").out

@@ -117,3 +117,17 @@ def test_add_says_which_type_was_chosen(desk):
     assert desk.here("add", "Deploys happen on Tuesdays.", "--name", "deploy-day").out.startswith(
         "created    deploy-day (project, "
     )
+
+
+def test_diff_shows_old_values_beside_new_ones(desk):
+    desk.here("add", "It holds.", "--name", "it", "--importance", "0.5", "--tag", "a", "--type", "project")
+    desk.here("update", "it", "--importance", "0.85", "--add-tag", "b")
+    said = desk.here("diff").out
+    assert "importance: 0.5 → 0.85" in said and "tags: a → a; b" in said
+
+
+@pytest.mark.parametrize("command", [["add", "It holds."], ["update", "it"]])
+def test_tags_at_once_are_refused_with_how_to_give_them(desk, command):
+    said = desk.here(*command, "--tags", "a,b", code=2).err
+    assert "No such option: --tags" in said and "Give --tag once for each." in said
+    assert "give it once for each" in desk.here("add", "It holds.", "--tag", "a,b", code=1).err

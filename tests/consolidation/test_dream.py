@@ -84,6 +84,15 @@ def test_what_changed_before_since_stays_for_the_next_dream(bench):
     assert bench.dream().changed == 2
 
 
+def test_a_dry_run_right_after_a_dream_says_for_what_a_dream_would_wait(bench):
+    bench.keep(TABS, TABS_TOO)
+    bench.model(planned(MERGE))
+    assert bench.dream().word == "done"
+    assert bench.dream(force=False).word == "closed"
+    report = bench.dream(force=False, dry_run=True)
+    assert report.word == "dry" and report.reason.startswith("A dream would wait: No memory has changed")
+
+
 def test_a_dry_run_says_what_it_would_do_and_changes_no_file(bench):
     bench.keep(TABS, TABS_TOO)
     bench.model(planned(MERGE))

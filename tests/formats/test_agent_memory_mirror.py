@@ -282,7 +282,7 @@ def test_an_id_that_is_no_uuid_gets_the_same_one_each_time(pair):
 def test_sync_as_a_command_and_after_each_run(desk):
     desk.here("add", "--user", "The team deploys on Tuesdays.")
     desk.here("agent-memory", "add", "Staging runs Postgres 17.", "--type", "core")
-    assert "1 imported" in desk.here("agent-memory", "sync", "--user", "--dry-run").out
+    assert "would be: 1 imported" in desk.here("agent-memory", "sync", "--user", "--dry-run").out
     done = desk.here("agent-memory", "sync", "--user")
     assert "1 imported" in done.out and "1 exported" in done.out and "reverie undo" in done.err
     assert "both are the same" in desk.here("agent-memory", "sync", "--user").out

@@ -162,5 +162,5 @@ WITHOUT = "import sys; sys.modules['uvicorn'] = None; import pipeline.cli.main a
 def test_without_the_packages_it_says_what_to_install(project):
     command = [sys.executable, "-c", WITHOUT, "mcp", "--http"]
     done = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 1 and "reverie[mcp]" in done.stderr
+    assert done.returncode == 1 and "[mcp]" in done.stderr
     assert Path(project).is_dir()

@@ -18,7 +18,9 @@ from pipeline.intake import spool
 from pipeline.text.humanize import ago
 
 _FILE = re.compile(r"\.py$|/run$|/python[\d.]*$")
-_INSTALL = "Run `reverie install`, or merge what `reverie hooks` prints into settings.json."
+_BY_HAND = "or merge what `reverie hooks` prints into settings.json."
+_INIT = f"Run `reverie init`, {_BY_HAND}"
+_INSTALL = f"Run `reverie install`, {_BY_HAND}"
 
 
 def check(app: App) -> Iterator[Finding]:
@@ -42,7 +44,7 @@ def check(app: App) -> Iterator[Finding]:
         yield Finding("ok", "hooks", f"by the plugin {found.plugin}")
     elif not found.sources:
         message = "none in settings.json and no plugin enabled; --plugin-dir can't be seen from here"
-        yield Finding("note", "hooks", message, _INSTALL)
+        yield Finding("note", "hooks", message, _INIT)
     yield from _firing(app, bool(found.sources))
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import InputError
+from pipeline.core.extras import how_to_install
 from pipeline.safety.invisible import visible
 from pipeline.text.humanize import count
 
@@ -167,7 +168,7 @@ def _canvas(width: float, height: float) -> tuple[Figure, Axes]:
     except ImportError as error:
         raise InputError(
             "pictures need matplotlib, which is not installed",
-            fix="Install the extra `plots`: `pip install '.[plots]'` in Reverie's checkout.",
+            fix=how_to_install("plots"),
         ) from error
     figure = Figure(figsize=(width, height), dpi=_DPI, facecolor="white", layout="constrained")
     FigureCanvasAgg(figure)

@@ -7,8 +7,8 @@ from threading import Event
 from typing import Any, Protocol
 
 from pipeline.core.errors import InputError
+from pipeline.core.extras import how_to_install
 
-FIX = "`pip install 'reverie[watch]'` lets the system tell of each change."
 _STEP_MS = 20
 _GATHERED_MS = 100
 _LONGEST_MS = 3_600_000
@@ -63,7 +63,7 @@ def changes_below(root: Path, stop: Event) -> Changes:
     try:
         from watchfiles._rust_notify import RustNotify
     except ImportError:
-        return Untold(f"the package watchfiles is not installed. {FIX}", stop)
+        return Untold(f"the package watchfiles is not installed. {how_to_install('watch')}", stop)
     try:
         return Told(RustNotify([str(root)], False, False, 0, True, True), stop)
     except OSError as error:

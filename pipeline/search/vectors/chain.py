@@ -16,6 +16,7 @@ import orjson
 
 from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import EmbeddingError
+from pipeline.core.extras import how_to_install
 from pipeline.search.vectors.embedded import WordLlamaEmbedder, has_wordllama
 from pipeline.search.vectors.embedder import Embedder
 from pipeline.search.vectors.remote import OllamaEmbedder, OpenAIEmbedder
@@ -131,7 +132,7 @@ def _is_there(embedder: Embedder) -> bool:
 def _fix(made_by: str, change: bool, config: StoreConfig) -> str:
     if made_by and not change:
         return "Start it again, or let `reverie embed` make all vectors anew with another one."
-    fix = "Install the extra `semantic` where Reverie is installed, or see [embeddings] in config.toml."
+    fix = f"{how_to_install('semantic')} Or see [embeddings] in config.toml."
     if config.has_key:
         fix += f" The key in {CONFIG} is not used: give it to `reverie config embeddings --openai-key -`."
     return fix

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.core.errors import EmbeddingError
+from pipeline.core.extras import how_to_install
 from pipeline.search.vectors.embedder import BATCH, MAX_CHARS, unit_vectors
 
 _DIM = 256
-_FIX = "Install the extra `semantic`: `pip install '.[semantic]'` in Reverie's checkout."
 
 
 def has_wordllama() -> bool:
@@ -77,12 +77,14 @@ def _load() -> Any:
             # Heavy, and not there without the extra.
             import wordllama
     except ImportError as error:
-        raise EmbeddingError(f"wordllama can't be loaded: {error}", fix=_FIX) from error
+        raise EmbeddingError(f"wordllama can't be loaded: {error}", fix=how_to_install("semantic")) from error
     folder = Path(wordllama.__file__).parent
     try:
         return wordllama.WordLlama.load(dim=_DIM, cache_dir=folder, disable_download=True)
     except (OSError, ValueError) as error:
-        raise EmbeddingError(f"wordllama's weights can't be loaded: {error}", fix=_FIX) from error
+        raise EmbeddingError(
+            f"wordllama's weights can't be loaded: {error}", fix=how_to_install("semantic")
+        ) from error
 
 
 @contextmanager

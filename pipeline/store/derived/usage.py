@@ -26,6 +26,7 @@ STATE = "_state.json"
 STATE_VERSION = 1
 BY_PATH = "path:"
 """What the key of a file begins with that had no id when its use was counted."""
+_BEGUN = "last_accessed"
 _KINDS = (("access_count", "last_accessed"), ("injected_count", "last_injected"))
 """How often, and when last: asked for, and put before a prompt."""
 DECAYED = "decayed"
@@ -183,7 +184,7 @@ def take_over(root: Path, entries: Mapping[str, dict[str, Any]], now: datetime) 
     known, fresh = read_state(root), {}
     for memory, entry in entries.items():
         here, given = known.get(memory, {}), _joined({}, entry)
-        if not any(here.get(count) for count, _ in _KINDS) and any(given.get(count) for count, _ in _KINDS):
+        if not _tells(here) and (_tells(given) or (given.get(_BEGUN) and not here.get(_BEGUN))):
             times = {key: parse_time(given.get(key)) for _, key in _KINDS}
             counts = {count: given[count] for count, _ in _KINDS if count in given}
             fresh[memory] = {**here, **counts, **{key: iso(min(at, now)) for key, at in times.items() if at}}
@@ -191,6 +192,15 @@ def take_over(root: Path, entries: Mapping[str, dict[str, Any]], now: datetime) 
         state |= {"updated": iso(now), "entries": {**state["entries"], **fresh}}
         write_atomic(root / STATE, orjson.dumps(state))
     return len(fresh)
+
+
+def _tells(entry: Mapping[str, Any]) -> bool:
+    return any(entry.get(count) for count, _ in _KINDS)
+
+
+def begun(now: datetime) -> dict[str, Any]:
+    """Return the entry of a memory that decays from `now` on, without an access."""
+    return {_BEGUN: iso(now)}
 
 
 def carry_over(root: Path, look: Callable[[], Mapping[str, str]], now: datetime) -> bool:
