@@ -262,6 +262,9 @@ def test_what_is_forgotten_leaves_and_comes_back(browse, keep):
     assert gone.status == 404 and "retried three times" in gone.text and ">Restore<" in gone.text
     page = follow(browser, browser.post("memories/restore", fields(left, "restore")))
     assert "It is back" in page.text and "<h1" in page.text
+    for said in (page, browser.get("memory/retries")):
+        assert "the user" in said.text and "unverified file" not in said.text
+        assert "not until" not in said.text
     assert browser.get("memory/retries").status == 200
     assert names(undone(browser, page)) == ["sqlite"]
 
