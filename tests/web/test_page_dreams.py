@@ -6,6 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from pipeline.app import history
 from pipeline.app.application import App
 from pipeline.app.changes import MemoryChange
 from pipeline.consolidation.commit import report as reports
@@ -104,6 +105,28 @@ def test_a_dream_is_undone_and_done_again(night):
         "tabs",
         "third",
     ]
+
+
+def test_what_was_restored_in_between_is_said_to_stay(night):
+    night.merge()
+    history.restore(App(store=night.bench.store.path), "third")
+    page = night.page()
+    assert "1 memory will come back" in page and "1 memory will be as before" in page
+    said = night.turn(page)
+    assert "1 memory came back" in said and "1 memory is as before" in said and "third stays as it is" in said
+    said = night.turn(night.page())
+    assert night.bench.names() == ["tabs", "third"]
+    assert said.startswith("Done again: ") and "1 memory left" in said
+    assert "1 memory is as the dream left it" in said and "third stays as it is" in said
+
+
+def test_a_file_that_kept_what_came_since_is_named(night):
+    night.merge()
+    page = night.page()
+    diary = next((night.bench.store.root / "episodes").rglob("*.md"))
+    diary.write_bytes(diary.read_bytes() + b"\nBy hand.\n")
+    said = night.turn(page)
+    assert f"{diary.relative_to(night.bench.store.root)} kept what came into it since." in said
 
 
 def test_a_second_press_of_undo_does_nothing_more(night):
