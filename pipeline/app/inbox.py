@@ -142,7 +142,7 @@ def text_of(app: App, number: int) -> str:
 def edit(app: App, number: int, text: str, *, seen: str | None = None) -> dict[str, Any]:
     """Let an inbox item propose `text` as the whole text of its memory; returns the item as it then waits.
 
-    Its sources stay. `seen` is the text that the person began with, where they were shown one. Raises
+    Its sources stay, but none stands for what the person wrote. `seen` is the text that the person began with, where they were shown one. Raises
     InputError for an item that proposes no text, and for a text that no memory may hold; ConflictError when
     what they were shown is not what stands there now, as their text would undo what came meanwhile.
     """

@@ -16,10 +16,10 @@ from pipeline.store import (
     Retired,
     Snapshot,
     Store,
-    last_written,
     scan_archive,
     short_ids,
     turns_of,
+    was_written,
 )
 from pipeline.text.near import did_you_mean
 
@@ -147,11 +147,12 @@ def record_of(store: Store, item: Retired, data: bytes) -> str:
     """
     if store.is_team:
         return ""
+    present = digest(data)
     for made in store.history():
         for file in made.files if made.run == item.run else ():
-            if file.path == item.path and file.before == digest(data):
+            if file.path == item.path and file.before == present:
                 return file.record
-    return last_written(store.root, item.path)
+    return present if was_written(store.root, item.path, present) else ""
 
 
 def not_in_archive(name: str, items: Iterable[Retired]) -> InputError:

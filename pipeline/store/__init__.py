@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pipeline.store.history.undone import undone_runs
     from pipeline.store.ownership.access import require_owner, require_writable
     from pipeline.store.ownership.host_lock import ConsolidateLock, HeldLock, foreign_dream_running
-    from pipeline.store.ownership.written_log import last_written
+    from pipeline.store.ownership.written_log import was_written
     from pipeline.store.repository import Store
     from pipeline.store.soundness import fsck
 
@@ -61,7 +61,7 @@ __getattr__ = exports(
         "history.hand_edits": "HandEdit",
         "history.undo": "Undone",
         "ownership.access": "require_owner require_writable",
-        "ownership.written_log": "last_written",
+        "ownership.written_log": "was_written",
         "ownership.host_lock": "ConsolidateLock HeldLock foreign_dream_running",
         "repository": "Store",
     },
@@ -103,7 +103,6 @@ __all__ = [
     "is_live",
     "is_retired",
     "last_uses",
-    "last_written",
     "looks_anew",
     "memory_folders",
     "one_look",
@@ -114,4 +113,5 @@ __all__ = [
     "turns_of",
     "undo_id",
     "undone_runs",
+    "was_written",
 ]

@@ -154,17 +154,13 @@ class WrittenLog:
                     self._digests[path] = digest
 
 
-def last_written(root: Path, path: str) -> str:
-    """Return the digest of what we last wrote at `path` of the store at `root`, also where it left since.
-
-    "" for a file that was never ours, or of which no line is kept.
-    """
+def was_written(root: Path, path: str, digest: str) -> bool:
+    """Whether we wrote bytes of that `digest` at `path` of the store at `root`, as far as lines are kept."""
     try:
         raw = (root / WRITTEN).read_bytes()
     except FileNotFoundError:
-        return ""
-    found = [value[1] for value in jsonl.parse(raw).values if isinstance(value, list) and value[:1] == [path]]
-    return next((str(digest) for digest in reversed(found) if digest), "")
+        return False
+    return [path, digest] in jsonl.parse(raw).values
 
 
 def _nowhere(path: str, stamp: str) -> str | None:
