@@ -192,6 +192,13 @@ def made_by(app: App, numbers: Iterable[int]) -> list[str]:
     ]
 
 
+def put_by(app: App, run: str) -> dict[str, int]:
+    """Return how many of the proposals that `run` made are in which state: open, accepted, rejected."""
+    with app.ledger(to_look=True) as ledger:
+        states = [item.state for item in list_inbox(ledger, None, None) if item.run_id == run]
+    return {state: states.count(state) for state in dict.fromkeys(states)}
+
+
 def accepted_by(ledger: Ledger, change_id: str) -> InboxItem | None:
     """Return the proposal to which the yes was that made change set `change_id`; None when it was none."""
     made = promoted_by(change_id) or change_id

@@ -12,7 +12,7 @@ from pipeline.app.changes import MemoryChange
 from pipeline.consolidation.commit import report as reports
 from pipeline.consolidation.commit.report import DreamReport
 from pipeline.core.home import Home
-from pipeline.ledger import open_ledger
+from pipeline.ledger import inbox, open_ledger
 from pipeline.store import Store
 from pipeline.web.rendering import environment
 from pipeline.web.visit import Setting
@@ -165,6 +165,40 @@ def test_what_was_refused_held_back_or_put_to_you_says_why(night):
     ):
         assert words in page.partition(head)[2][:400], head
     assert '<form method="post"' not in page
+
+
+def test_what_was_put_to_you_says_whether_it_still_waits(night):
+    refused = [{"op": "retire", "memories": ["c"], "why": "pinned", "to_inbox": True, "later": False}]
+    run = night.write(1, word="partial", refused=refused)
+    with open_ledger(Home(night.home).ledger) as ledger:
+        number = inbox.add_inbox(
+            ledger,
+            str(night.bench.store.path),
+            kind="retire",
+            payload_json="{}",
+            reason="r",
+            run_id=run,
+            now=1.0,
+        )
+        assert "where 1 thing of it waits" in night.page()
+        inbox.decide_inbox(ledger, number, "rejected", now=2.0)
+    page = night.page()
+    assert "To the inbox" not in page and "0 accepted, 1 rejected" in page
+
+
+def test_runs_says_that_a_dream_asked_a_model(night):
+    night.merge()
+    page = night.browser.get("runs").text
+    assert "by rules" not in page and "a model, " in page and "held back or failed" in page
+
+
+def test_a_sentence_that_left_for_another_memory_is_shown_as_gone():
+    old, new = note("tabs", f"{FIRST} {MORE}"), note("tabs", FIRST)
+    left = MemoryChange(old, new)
+    came = MemoryChange(None, note("third", MORE), in_archive=True)
+    change = vars(environment().get_template("diff.html").module)["change"]
+    text = change(left, [left, came])
+    assert "Its text stays" not in text and "<del>Tabs are shown &lt;b&gt;four" in text
 
 
 def test_a_dream_whose_files_are_no_longer_kept_shows_its_report(night):

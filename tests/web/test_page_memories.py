@@ -185,13 +185,15 @@ def test_the_dialogue_around_a_quote_is_shown(browse, keep, project):
         sources=[
             Evidence(quote="three times at most & never more", **quote_of),
             Evidence(session="lost", uuid="lost", quote="<i>lost</i>"),
+            Evidence(quote="never read", **{**quote_of, "uuid": "no-turn"}),
         ],
     )
     text = browse().get("memory/retries?scope=project").text
     assert "Shall I retry it &lt;b&gt;for ever&lt;/b&gt;?" in text and "Done: three times." in text
     assert '<blockquote dir="auto">three times at most &amp; never more</blockquote>' in text
     assert "Source 1: you said" in text and "2026-03-02 09:00" in text
-    assert "The ledger does not hold that session" in text and "<i>lost" not in text
+    assert "The ledger does not hold that session; " in text
+    assert text.count("holds that session, but not this turn of it") == 1 and "<i>lost" not in text
 
 
 def test_an_edit_is_in_the_history_and_is_undone(browse, keep):

@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from pipeline.app import dream_reports, undoing
+from pipeline.app import dream_reports, inbox, undoing
 from pipeline.app.changes import MemoryChange
 from pipeline.app.dream_reports import Dream, Turned
 from pipeline.core.errors import UsageError
@@ -63,6 +63,7 @@ def _told_of(visit: Visit, dream: Dream) -> dict[str, Any]:
         "report": report,
         "later": [item for item in report.refused if item.get("later")],
         "waiting": [item for item in others if item["to_inbox"]],
+        "put": inbox.put_by(visit.app, report.run_id),
         "refused": [item for item in others if not item["to_inbox"]],
         "yours": [name for name in report.left_alone if name not in report.nobodys],
         "effect": _effect(dream_reports.still_to_turn(visit.app, dream), _WILL, "will be as before"),
