@@ -156,6 +156,12 @@ def turned(app: App, dream: Dream | None, parts: Sequence[Part]) -> Turned:
     return Turned(tuple(changes), tuple(already), tuple(dict.fromkeys(kept)))
 
 
+def is_of(dream: Dream, part: Part) -> bool:
+    """Whether `part` undid `dream`, or did it again, and no other change."""
+    base = turns_of(part.undone.run)[0]
+    return (promoted_by(base) or base) == dream.report.run_id
+
+
 def still_to_turn(app: App, dream: Dream) -> tuple[MemoryChange, ...]:
     """Return the changes of `dream` that an undo would turn back: not of what came back by another way."""
     live = {document.id for _, store, _ in _histories(app) for document in store.scan().documents}

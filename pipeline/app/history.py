@@ -279,7 +279,8 @@ def restore(app: App, name: str) -> str:
 
     `name` is a name, also a former one, a file stem, an id or its start, or the path in the archive; of
     several the last that left. It counts as what it was, also as whose words, and as long as nobody changes
-    it no rule and no dream takes it away again. Raises InputError when the archive has no such memory, StoreError when a file is in its place.
+    it no rule and no dream takes it away again. Raises InputError when the archive has no such memory,
+    StoreError when a file is in its place.
     """
     app.require_settings()
     store, now = app.open_store(), app.clock.now()

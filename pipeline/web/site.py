@@ -21,7 +21,7 @@ from pipeline.app.kept_stores import ServedApp, Stores
 from pipeline.core.errors import InputError, ReverieError, UsageError, cause
 from pipeline.store import one_look
 from pipeline.web.pages import PAGES
-from pipeline.web.rendering import STATIC, environment, render
+from pipeline.web.rendering import STATIC, capitalized, environment, render
 from pipeline.web.visit import MOST_FORM, SECTIONS, PageFunction, Setting, Visit
 
 AT_EACH_KEY_SECONDS = 2.0
@@ -87,15 +87,47 @@ def _answered(
         within = AT_EACH_KEY_SECONDS if "part" in request.query_params else 0.0
         looking = one_look(within) if request.method == "GET" else nullcontext()
         with setting.stores.taken() as stores, looking:
-            return _of_page(page, Visit(request, setting, form, stores))
+            visit = Visit(request, setting, form, stores)
+            try:
+                return _of_page(page, visit)
+            except ReverieError as error:
+                return _in_frame(visit, error)
     except ReverieError as error:
-        return _failure(request, error, 400 if isinstance(error, UsageError | InputError) else 500)
+        return _failure(request, error, _status(error))
     except OSError as error:
         return _failure(request, ReverieError(cause(error), fix="`reverie doctor` looks at the rest."), 500)
     except Exception as error:
         LOG.exception("a page failed: %s", request.url.path.rpartition("/")[2])
         fix = "This is a fault in Reverie; the log has where."
         return _failure(request, ReverieError(str(error) or "something that nobody foresaw", fix=fix), 500)
+
+
+def _in_frame(visit: Visit, error: ReverieError) -> Response:
+    """Return what went wrong in the frame of all pages, with a way back; raise it again where that fails."""
+    asked = visit.request.url.path.removeprefix(visit.request.scope["root_path"]).strip("/").split("/")[0]
+    sections = {path: (key, label) for key, label, path in visit.request.app.state.sections}
+    path = asked if asked in sections else ""
+    key, label = sections[path]
+    query = {"run": visit.given("dream")} if path == "dreams" else {"item": visit.given("item")}
+    try:
+        return visit.page(
+            "trouble.html",
+            key,
+            "That did not work",
+            status=_status(error),
+            message=capitalized(str(error.args[0])),
+            file=str(error.file or ""),
+            fix=error.fix,
+            back=visit.url(path, **(query if visit.changes else {})),
+            back_to=label,
+        )
+    except (ReverieError, OSError):
+        # What the frame shows can't be read either: the bare page shows the first trouble.
+        raise error from None
+
+
+def _status(error: ReverieError) -> int:
+    return 400 if isinstance(error, UsageError | InputError) else 500
 
 
 def _of_page(page: PageFunction, visit: Visit) -> Response:

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from pipeline.app import history
+from pipeline.app import history, memories
 from pipeline.app.application import App
 from pipeline.app.changes import MemoryChange
 from pipeline.consolidation.commit import report as reports
@@ -129,6 +129,19 @@ def test_a_file_that_kept_what_came_since_is_named(night):
     assert f"{diary.relative_to(night.bench.store.root)} kept what came into it since." in said
 
 
+def test_what_stands_in_the_way_of_an_undo_can_be_undone_there(night):
+    night.merge()
+    app = App(store=night.bench.store.path)
+    memories.forget(app, "tabs")
+    page = night.page()
+    given = {name: re.findall(rf'name="{name}" value="([^"]+)"', page)[0] for name in ("run", "dream")}
+    refused = night.browser.post("dreams/undo", given)
+    assert refused.status == 400 and "Undo the later change" in refused.text and "What it did" in refused.text
+    said = night.turn(refused.text)
+    assert "forget tabs" in said and "can be undone now" in said
+    assert night.turn(night.page()).startswith("Undone") and len(night.bench.names()) == 3
+
+
 def test_a_second_press_of_undo_does_nothing_more(night):
     night.merge()
     page = night.page()
@@ -218,7 +231,7 @@ def test_the_list_holds_a_hundred_newest_first_and_only_those_of_this_folder(nig
     assert page.index("2026-11-02 10:42") < page.index("2026-11-02 10:41")
     older = night.page("?from=100")
     assert "101 to 103 of 103" in older and "Dream of 2026-11-01 10:02" in older
-    assert "no dream here has an id" in night.browser.get("dreams?run=zz").text
+    assert "No dream here has an id" in night.browser.get("dreams?run=zz").text
 
 
 def test_a_file_that_holds_no_report_is_named(night):

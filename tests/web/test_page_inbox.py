@@ -12,6 +12,7 @@ import pytest
 
 from pipeline.app.application import App
 from pipeline.consolidation.commit.proposals import inbox_item
+from pipeline.domain.memory import Evidence
 from pipeline.domain.operations import Operation, Refused
 from pipeline.extraction import cited_writes
 from pipeline.ledger import inbox, open_ledger
@@ -236,8 +237,35 @@ def test_many_are_rejected_only_when_sure(shop):
     assert asked.status == 200 and "Reject 2 items?" in asked.text and shop.waiting() == numbers
     answer = shop.decide("reject", *numbers[:2], sure="1")
     assert answer.asked["done"] == "Rejected 2 items." and shop.waiting() == numbers[2:]
-    assert shop.decide("reject", numbers[2]).asked == {"done": "Rejected c."}
+    assert shop.decide("reject", numbers[2]).asked == {"done": "Rejected c.", "undo": str(numbers[2])}
     assert shop.waiting() == []
+
+
+def test_a_no_can_be_taken_back_and_what_was_decided_is_listed(shop):
+    number, more = shop.put("new", FRESH), shop.update()
+    shop.decide("accept", more)
+    assert shop.decide("reject", number).asked["undo"] == str(number) and not shop.waiting()
+    barred = list(map(Evidence.of, FRESH["sources"]))
+    assert shop.app.open_store().forgotten().bars(barred, "tea-break")
+    page = shop.browser.get("inbox?kind=decided").text
+    assert page.count("Take it back") == 2 and ">rejected<" in page and ">accepted<" in page
+    answer = shop.browser.post("inbox/undo", {"item": number, "kind": "decided"})
+    assert answer.status == 303 and "kind" not in answer.headers["location"] and shop.waiting() == [number]
+    assert not shop.app.open_store().forgotten().bars(barred, "tea-break")
+    shop.decide("accept", number)
+    assert "tea-break" in shop.names()
+
+
+def test_a_form_that_can_not_be_done_is_told_within_the_frame(shop):
+    shop.put("new", FRESH)
+    answer = shop.decide("accept")
+    assert answer.status == 400 and "None was chosen" in answer.text and 'aria-label="Pages"' in answer.text
+    assert "Back to Inbox" in answer.text and 'role="alert"' in answer.text
+
+
+def test_what_can_not_be_accepted_has_no_accept(shop):
+    text = shop.item(shop.put("update", NO_TARGET))
+    assert "can’t be accepted" in text and 'value="accept"' not in text and 'value="reject"' in text
 
 
 def test_a_yes_that_can_not_be_shows_why_beside_the_item(shop):

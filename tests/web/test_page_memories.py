@@ -259,7 +259,10 @@ def test_what_is_forgotten_leaves_and_comes_back(browse, keep):
     assert set(names(undone(browser, page))) == {"retries", "sqlite"}
     follow(browser, browser.post("memories/forget", fields(browser.get("memory/retries"), "forget")))
     left = browser.get("?show=left")
-    assert names(left) == ["retries"] and "forgotten" in left.text
+    assert names(left) == ["retries"] and "forgotten" in left.text and "1 memory that left" in left.text
+    for query in ("band=archived", "q=retried+thrice"):
+        missed = browser.get(f"?{query}").text
+        assert "1 memory left" in missed and "show=left" in missed and "see what left" in missed
     gone = browser.get("memory/retries?scope=project")
     assert gone.status == 404 and "retried three times" in gone.text and ">Restore<" in gone.text
     page = follow(browser, browser.post("memories/restore", fields(left, "restore")))

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from pipeline.app import dream_reports, inbox, undoing
 from pipeline.app.changes import MemoryChange
 from pipeline.app.dream_reports import Dream, Turned
-from pipeline.core.errors import UsageError
+from pipeline.core.errors import OvertakenError, UsageError
 from pipeline.text.humanize import count
 from pipeline.web.listed import ROWS
 from pipeline.web.visit import Visit
@@ -29,14 +29,20 @@ _MOST_NAMED = 3
 
 def shelf(visit: Visit) -> Response:
     """Return the newest dream, or the one that was asked for, beside the list of all."""
+    return _page(visit, visit.asked("run"))
+
+
+def _page(visit: Visit, run: str, wrong: OvertakenError | None = None) -> Response:
     start = visit.number("from", 0, most=1_000_000)
     rows, total = dream_reports.newest(visit.app, start, ROWS)
-    run = visit.asked("run") or (rows[0].report.run_id if rows else "")
+    run = run or (rows[0].report.run_id if rows else "")
     found = dream_reports.dream(visit.app, run) if run else None
     return visit.page(
         "dreams.html",
         "dreams",
         "Dreams",
+        status=400 if wrong else 200,
+        wrong=wrong,
         rows=rows,
         start=start,
         most=ROWS,
@@ -52,7 +58,15 @@ def undo(visit: Visit) -> Response:
     if not run or not base:
         raise UsageError("which dream?", fix="Use the button of the page.")
     found = dream_reports.dream(visit.app, base)
-    parts = undoing.take_back(visit.app, run)
+    try:
+        parts = undoing.take_back(visit.app, run)
+    except OvertakenError as error:
+        return _page(visit, base, error)
+    first = parts[0].undone
+    if found and not dream_reports.is_of(found, parts[0]):
+        # What stood in the way of the dream's undo.
+        verb = "Done again" if first.again else "Undone"
+        return visit.go("dreams", f"{verb}: {first.reason}. The dream can be undone now.", run=base)
     return visit.go("dreams", _message(parts, dream_reports.turned(visit.app, found, parts)), run=base)
 
 
@@ -78,8 +92,8 @@ def _effect(changes: Iterable[MemoryChange], words: Mapping[str, str], otherwise
         numbers[word] = numbers.get(word, 0) + 1
     parts = []
     for word, number in numbers.items():
-        said = "is" + word.removeprefix("are") if number == 1 and word.startswith("are ") else word
-        parts.append(f"{count(number, 'memory', 'memories')} {said}")
+        shown = "is" + word.removeprefix("are") if number == 1 and word.startswith("are ") else word
+        parts.append(f"{count(number, 'memory', 'memories')} {shown}")
     return ", ".join(parts)
 
 
@@ -89,14 +103,15 @@ def _message(parts: Iterable[undoing.Part], turned: Turned) -> str:
     again = any(item.again for item in undone)
     if all(item.already for item in undone):
         return f"It was {'done again' if again else 'undone'} before."
-    one = len(turned.already) == 1
     later = ""
     if turned.already:
-        later += f" {_named(turned.already)} {'stays' if one else 'stay'} as {'it is' if one else 'they are'}"
-        later += f": {'it' if one else 'they'} changed by another way in between."
+        alone = len(turned.already) == 1
+        words = "stays as it is: it" if alone else "stay as they are: they"
+        later += f" {_named(turned.already)} {words} changed by another way in between."
     if turned.kept:
-        one = len(turned.kept) == 1
-        later += f" {_named(turned.kept)} kept what came into {'it' if one else 'them'} since."
+        later += (
+            f" {_named(turned.kept)} kept what came into {'it' if len(turned.kept) == 1 else 'them'} since."
+        )
     effect = _effect(turned.changes, _THEN, "are as the dream left them" if again else "are as before")
     effect = effect.replace("is as the dream left them", "is as the dream left it")
     return f"{'Done again' if again else 'Undone'}: {effect or 'no memory had to change'}.{later}"

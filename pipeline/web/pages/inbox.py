@@ -20,6 +20,8 @@ from pipeline.web.visit import Visit
 
 _KEEP = "keep"
 """The decision to let an item wait on, with the text that was typed."""
+_DECIDED = "decided"
+"""What stands for a kind in the address of the list of what was decided."""
 _NUMBERS_NAMED = 5
 _DONE_CHARS = 60
 _WORDS: dict[str, tuple[Callable[[App, int], dict[str, Any]], str]] = {
@@ -29,7 +31,10 @@ _WORDS: dict[str, tuple[Callable[[App, int], dict[str, Any]], str]] = {
 
 
 def shelf(visit: Visit) -> Response:
-    """Return what waits, with the one that is open beside it."""
+    """Return what waits, with the one that is open beside it; or what was decided."""
+    if visit.asked("kind") == _DECIDED:
+        rows = decisions.decided(visit.app, ROWS)
+        return visit.page("inbox_decided.html", "inbox", "Decided", rows=rows, kind=_DECIDED)
     return _page(visit)
 
 
@@ -69,7 +74,7 @@ def decide(visit: Visit) -> Response:
             failed.append((number, error))
     if failed and len(numbers) == 1:
         return _page(visit, number=numbers[0], wrong=failed[0][1])
-    undoable = [row["id"] for row in done] if word == "accept" else []
+    undoable = [row["id"] for row in done]
     message = f"{past} {_named(done)}." if done else ""
     if failed:
         numbered = ", ".join(str(number) for number, _ in failed[:_NUMBERS_NAMED])
@@ -109,14 +114,24 @@ def _edit(visit: Visit, number: int) -> Response | None:
 
 
 def undo(visit: Visit) -> Response:
-    """Take back what was accepted here last; each waits again."""
+    """Take back what was accepted or rejected here; each waits again."""
     app, numbers = visit.app, _numbers(visit)
     runs = list(dict.fromkeys(decisions.made_by(app, numbers)))
     for run in runs:
         undoing.take_back(app, run)
-    message = f"Taken back: {count(len(runs), 'change')}. What you accepted waits again."
+    again = decisions.take_back_rejections(app, numbers)
+    parts = [f"Taken back: {count(len(runs), 'change')}. What you accepted waits again."] if runs else []
+    parts += (
+        [f"{count(again, 'item')} that you rejected {'waits' if again == 1 else 'wait'} again."]
+        if again
+        else []
+    )
+    kind = visit.given("kind")
     return visit.go(
-        "inbox", message if runs else "Nothing to take back.", item=numbers[0], kind=visit.given("kind")
+        "inbox",
+        " ".join(parts) or "Nothing to take back.",
+        item=numbers[0],
+        kind="" if kind == _DECIDED else kind,
     )
 
 
