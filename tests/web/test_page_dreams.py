@@ -77,6 +77,7 @@ def test_a_merge_stands_old_beside_new_with_what_covers_what_it_left_out(night):
     assert gone == SAME and FIRST in cover and "nothing takes its place" not in page
     assert "word for word in another memory" in left
     assert "<ins>Tabs are shown &lt;b&gt;four&lt;/b&gt; wide.</ins>" in page and "<b>" not in page
+    assert 'href="/t0ken/memory/more-tabs" dir="auto">more-tabs</a>' in page
     assert '<h2 class="first">Dream of' in page and "What it cost" in page and report.run_id in page
     assert f"<dt>model calls</dt><dd>{report.calls}" in page and f"{report.tokens:,}" in page
 

@@ -398,3 +398,11 @@ def test_no_form_changes_anything_without_its_proof(shop):
         assert shop.browser.post(path, {"proof": "x", "item": number, "decision": "accept"}).status == 400
         assert shop.browser.get(f"{path}?item={number}&decision=accept").status == 405
     assert shop.waiting() == [number]
+
+
+def test_the_menu_says_how_much_waits_on_every_page(shop):
+    for path in ("", "today", "inbox", "cost"):
+        assert '"unseen"> waiting' not in shop.browser.get(path).text
+    shop.put("new", FRESH)
+    for path in ("", "today", "inbox", "cost"):
+        assert '<span class="tag">1<span class="unseen"> waiting' in shop.browser.get(path).text

@@ -347,3 +347,13 @@ def test_hostile_texts_stand_as_texts_in_a_memory(browse, keep, project):
     browser.post("memories/forget", {"name": "hostile", "scope": "project"})
     for path in ("?show=left", "memory/hostile?scope=project"):
         assert "<script>alert" not in browser.get(path).text
+
+
+def test_our_labels_are_bold_wherever_a_text_stands(browse, keep):
+    keep("Ship **Also:** <b>log</b>.", name="ship")
+    keep("Log it.\n\n**Why:** It <i>fails</i>.\n\n**How to apply:** Always.", name="log")
+    browser = browse()
+    text = browser.get("memory/log").text
+    assert text.count("<strong>Why:</strong> It &lt;i&gt;fails&lt;/i&gt;.") >= 1 and "<i>fails" not in text
+    shown = browser.get().text + browser.get("memory/ship").text.partition("<textarea")[0]
+    assert "<strong>Also:</strong> &lt;b&gt;log" in shown and "**Also:**" not in shown.replace("value=", "")

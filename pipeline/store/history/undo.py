@@ -103,12 +103,7 @@ def plan(
             for change, cause in zip(overtaken, causes, strict=True)
         ]
     if refused:
-        raise OvertakenError(
-            f"undoing {title(chosen, history)} would lose what came after it: {'; '.join(refused)}",
-            file=str(root),
-            fix=_fix(chosen, causes, history),
-            later=_newest(causes, history),
-        )
+        raise _overtaken(root, chosen, history, refused, causes)
     # Files that come back stand before files that go, so that no text is ever in neither place.
     return sorted(restores, key=lambda item: item.data is None)
 
@@ -258,6 +253,21 @@ def title(item: Generation, history: Sequence[Generation]) -> str:
 
 def _is_undo(item: Generation) -> bool:
     return generations.turns_of(item.run)[1] % 2 == 1
+
+
+def _overtaken(
+    root: Path,
+    chosen: Generation,
+    history: Sequence[Generation],
+    refused: Sequence[str],
+    causes: Sequence[Generation],
+) -> OvertakenError:
+    return OvertakenError(
+        f"undoing {title(chosen, history)} would lose what came after it: {'; '.join(refused)}",
+        file=str(root),
+        fix=_fix(chosen, causes, history),
+        later=_newest(causes, history),
+    )
 
 
 def _fix(chosen: Generation, causes: Sequence[Generation], history: Sequence[Generation]) -> str:
