@@ -245,7 +245,7 @@ def test_a_no_can_be_taken_back_and_what_was_decided_is_listed(shop):
     number, more = shop.put("new", FRESH), shop.update()
     shop.decide("accept", more)
     assert shop.decide("reject", number).asked["undo"] == str(number) and not shop.waiting()
-    barred = list(map(Evidence.of, FRESH["sources"]))
+    barred = [Evidence.of(SAID)]
     assert shop.app.open_store().forgotten().bars(barred, "tea-break")
     page = shop.browser.get("inbox?kind=decided").text
     assert page.count("Take it back") == 2 and ">rejected<" in page and ">accepted<" in page
@@ -322,7 +322,7 @@ def test_the_main_accept_means_what_was_typed(shop):
     assert {given["name"] for given in named} == {"seen", "text", "decision"}
     assert all(given["form"] == "open" for given in named)
     seen = next(given["value"] for given in named if given["name"] == "seen")
-    text = html.unescape(re.search(r"<textarea[^>]*>\n(.*?)</textarea>", outside, re.DOTALL)[1])
+    text = html.unescape(re.findall(r"<textarea[^>]*>\n(.*?)</textarea>", outside, re.DOTALL)[0])
     sent = {"item": number, "seen": seen, "decision": "accept"}
     assert shop.browser.post("inbox/decide", {**sent, "text": text.replace("four", "five")}).status == 303
     assert shop.store.read("tea-break").memory.body == "Tea is at five.\n"
