@@ -48,9 +48,9 @@ class Counts:
     episodes: int = 0
     learned: int = 0
     changed: int = 0
-    touched: int = 0
     forgotten: int = 0
     recalled: int = 0
+    touched: int = 0
 
 
 @dataclass(frozen=True, slots=True)
