@@ -166,7 +166,8 @@ def compare(change: MemoryChange, others: Sequence[MemoryChange]) -> list[Line]:
     new = sentences(change.after.body) if change.after else ()
     heirs = [item.after for item in others if item.after is not None]
     elsewhere = {part.key for memory in heirs for part in sentences(memory.body)}
-    kept = {part.key for part in old} & ({part.key for part in new} | elsewhere)
+    present = {part.key for part in new}
+    kept = {part.key for part in old} & (present | elsewhere)
     lines: list[Line] = []
     matcher = SequenceMatcher(None, [part.key for part in old], [part.key for part in new], autojunk=False)
     for tag, old_from, old_to, new_from, new_to in matcher.get_opcodes():
@@ -174,6 +175,10 @@ def compare(change: MemoryChange, others: Sequence[MemoryChange]) -> list[Line]:
             lines += [Line("kept", _words(part)) for part in new[new_from:new_to]]
             continue
         gone = [part for part in old[old_from:old_to] if part.key not in kept]
+        if change.after is not None:
+            # It is in another memory now, and gone from this one all the same.
+            moved = [part for part in old[old_from:old_to] if part.key in kept and part.key not in present]
+            lines += [Line("gone", _words(part)) for part in moved]
         fresh = [part for part in new[new_from:new_to] if part.key not in kept]
         if change.after is None:
             lines += [Line("kept", _words(part)) for part in old[old_from:old_to] if part.key in kept]

@@ -19,8 +19,9 @@ from pipeline.core import zone
 from pipeline.core.clock import iso
 from pipeline.core.errors import InputError, StoreError, UsageError
 from pipeline.core.home import Home
+from pipeline.domain.memory import OF_PROCEDURES
 from pipeline.ledger import Ledger, conversations, dialogue_rows, files, recalls
-from pipeline.store import Episode, Generation, Store, is_live
+from pipeline.store import Episode, Generation, Store
 from pipeline.store.history.generations import turns_of
 from pipeline.text.dates import parse_day
 from pipeline.text.since import since as moment_of
@@ -28,6 +29,10 @@ from pipeline.worker import recall_log
 
 LEARNED = ("created", "restored")
 FORGOTTEN = ("retired", "removed")
+BECAME = ("learned", "changed", "touched", "forgotten")
+"""What became of memories on a day: those that were touched say what they said, and are pinned, say, now."""
+_SAYS = ("name", "title", "description", "body", *OF_PROCEDURES, "blockers", "status", "outcome")
+"""What a memory says, by its fields."""
 FIRST_YEAR = 1970
 _BEGINNING = 120
 _MONTH_CHARS = 7
@@ -45,6 +50,7 @@ class Counts:
     changed: int = 0
     forgotten: int = 0
     recalled: int = 0
+    touched: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +105,7 @@ class Day:
     conversations: tuple[Talk, ...] = ()
     learned: tuple[Deed, ...] = ()
     changed: tuple[Deed, ...] = ()
+    touched: tuple[Deed, ...] = ()
     forgotten: tuple[Deed, ...] = ()
     recalled: tuple[Recalled, ...] = ()
 
@@ -144,7 +151,7 @@ def month(app: App, text: str = "", *, everywhere: bool = False) -> Month:
         for generation in _standing(store.history()):
             day = zone.day(generation.at)
             if first.isoformat() <= day < after.isoformat():
-                _count(of(day), generation)
+                _count(of(day), store, generation)
     days = [counts for _, counts in sorted(found.items()) if _happened(counts)]
     return Month(name, zone.zone_name(app.clock.now()), tuple(days), _total(name, days))
 
@@ -200,7 +207,7 @@ def _whole(app: App, name: str, entries: Sequence[Episode], everywhere: bool) ->
         talks = [_talk(ledger, number, spoken) for number in spoken.by_conversation]
         stores = list(_stores(app, ledger, everywhere))
         recalled = _recalled(app, ledger, first, after, stores, everywhere).get(name, {})
-    deeds: dict[str, list[Deed]] = {"learned": [], "changed": [], "forgotten": []}
+    deeds: dict[str, list[Deed]] = {kind: [] for kind in BECAME}
     for store in stores:
         for generation in reversed(_standing(store.history())):
             if zone.day(generation.at) == name:
@@ -333,7 +340,12 @@ def _changes(store: Store, generation: Generation) -> list[MemoryChange]:
 
 def _kind(change: MemoryChange) -> str:
     word = change.word
-    return "learned" if word in LEARNED else "forgotten" if word in FORGOTTEN else "changed"
+    if word in LEARNED:
+        return "learned"
+    if word in FORGOTTEN:
+        return "forgotten"
+    sides = [side for side in (change.before, change.after) if side is not None]
+    return "changed" if len({tuple(getattr(side, key) for key in _SAYS) for side in sides}) > 1 else "touched"
 
 
 def _deed(change: MemoryChange, generation: Generation) -> Deed:
@@ -341,14 +353,11 @@ def _deed(change: MemoryChange, generation: Generation) -> Deed:
     return Deed(change.memory.name, change.word, at, change.memory.description)
 
 
-def _count(counts: Counts, generation: Generation) -> None:
-    """Count the memories of one change by the files it touched, without reading them."""
-    for item in generation.files:
-        if not is_live(item.path):
-            continue
-        counts.learned += item.before is None
-        counts.forgotten += item.after is None
-        counts.changed += item.before is not None and item.after is not None
+def _count(counts: Counts, store: Store, generation: Generation) -> None:
+    """Count the memories of one change, as the page of its day lists them."""
+    for change in _changes(store, generation):
+        kind = _kind(change)
+        setattr(counts, kind, getattr(counts, kind) + 1)
 
 
 def _happened(counts: Counts) -> bool:

@@ -9,6 +9,7 @@ from pipeline.app import scopes
 from pipeline.app.application import App
 from pipeline.app.changes import MemoryChange, compare, memory_changes
 from pipeline.app.scopes import Scope, scope_of
+from pipeline.app.undoing import Part
 from pipeline.consolidation.commit import report as reports
 from pipeline.consolidation.commit.execute import promoted_by
 from pipeline.consolidation.commit.report import DreamReport
@@ -126,6 +127,45 @@ def _whole(app: App, report: DreamReport) -> Dream:
         is_undone=turns % 2 == 1,
         missing=missing,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """What became of memories when a dream was undone, or done again.
+
+    `changes` are what it really did to them, `already` the names of those that were so before, by another
+    way, and `kept` the files that kept what came into them since.
+    """
+
+    changes: tuple[MemoryChange, ...]
+    already: tuple[str, ...]
+    kept: tuple[str, ...]
+
+
+def turned(app: App, dream: Dream | None, parts: Sequence[Part]) -> Turned:
+    """Return what came of `parts`, by which `dream` was undone or done again just now."""
+    by_scope = {part.scope: part.undone for part in parts}
+    changes: list[MemoryChange] = []
+    for scope, store, _ in _histories(app):
+        if scope in by_scope and not by_scope[scope].already:
+            changes += memory_changes(store.diff(by_scope[scope].by))
+    touched = {name for change in changes for name in _names(change)}
+    planned = dream.every if dream else ()
+    already = [change.memory.name for change in planned if not _names(change) & touched]
+    kept = (path for part in parts for path in part.undone.partly)
+    return Turned(tuple(changes), tuple(already), tuple(dict.fromkeys(kept)))
+
+
+def is_of(dream: Dream, part: Part) -> bool:
+    """Whether `part` undid `dream`, or did it again, and no other change."""
+    base = turns_of(part.undone.run)[0]
+    return (promoted_by(base) or base) == dream.report.run_id
+
+
+def still_to_turn(app: App, dream: Dream) -> tuple[MemoryChange, ...]:
+    """Return the changes of `dream` that an undo would turn back: not of what came back by another way."""
+    live = {document.id for _, store, _ in _histories(app) for document in store.scan().documents}
+    return tuple(item for item in dream.every if item.after is not None or item.memory.id not in live)
 
 
 def _histories(app: App) -> list[tuple[Scope, Store, list[Generation]]]:

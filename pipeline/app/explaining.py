@@ -144,6 +144,7 @@ def source_row(ledger: Ledger, source: Evidence) -> dict[str, Any]:
         "text": text,
         "quoted": text is None or in_one_line(source.quote) in in_one_line(text),
         "file": row.source_file if row else None,
+        "is_session_held": row is not None or utterances.holds_session(ledger, source.session),
         "cwd": row.cwd if row else None,
         "branch": row.branch if row else "",
     }

@@ -42,8 +42,8 @@ class Words:
             store.note_forgotten(sources, name=name, reason=self.reason, now=now, text=text, lifted=lifted)
 
 
-def note_rejected(app: App, item: InboxItem) -> None:
-    """Write down, in the store, what keeps `item` from being proposed again.
+def note_rejected(app: App, item: InboxItem, *, lifted: bool = False) -> None:
+    """Write down, in the store, what keeps `item` from being proposed again, or `lifted`, that nothing does.
 
     An extraction's proposal is known by its sources, one to withdraw a memory by that one's name, a dream's
     by the bytes of the memories it is about.
@@ -52,10 +52,13 @@ def note_rejected(app: App, item: InboxItem) -> None:
         return  # A no to these takes nothing away: the memory stays as it is.
     store, now = app.open_store(create=True), app.clock.now()
     if item.kind.startswith("dream:"):
+        if lifted:
+            return  # It waits again itself: no dream need propose it a second time.
         vetoes.note_rejected(store, item.payload, item.id, now)
         return
     sources = () if item.kind == "retire" else tuple(_sources(item.payload))
-    store.note_forgotten(sources, name=str(item.payload.get("name") or ""), reason=REJECTED, now=now)
+    name = str(item.payload.get("name") or "")
+    store.note_forgotten(sources, name=name, reason=REJECTED, now=now, lifted=lifted)
 
 
 def lift_accepted(store: Store, item: InboxItem, now: datetime) -> None:

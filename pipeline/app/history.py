@@ -278,8 +278,9 @@ def restore(app: App, name: str) -> str:
     Only relations that others have to it, and which it lacks by now, are added.
 
     `name` is a name, also a former one, a file stem, an id or its start, or the path in the archive; of
-    several the last that left. From then on it counts as written by hand: no rule and no dream takes it
-    again. Raises InputError when the archive has no such memory, StoreError when a file is in its place.
+    several the last that left. It counts as what it was, also as whose words, and as long as nobody changes
+    it no rule and no dream takes it away again. Raises InputError when the archive has no such memory,
+    StoreError when a file is in its place.
     """
     app.require_settings()
     store, now = app.open_store(), app.clock.now()
@@ -302,8 +303,14 @@ def restore(app: App, name: str) -> str:
         )
     data = (store.root / item.target).read_bytes()
     door = Door(store, now=now, approved=True)
-    door.bring([Restore(item.path, data, None), Restore(item.target, None, digest(data))])
+    record = retired.record_of(store, item, data)
+    door.bring([Restore(item.path, data, None, record), Restore(item.target, None, digest(data))])
+    # First what no dream may do, so that one which begins at this very moment does not do it.
+    vetoes.note_restored(store, item.id, digest(data), now)
     door.write(new_id(), f"restore {Path(item.path).stem}")
+    if item.id:
+        with app.ledger() as ledger:
+            dreams.mark_seen(ledger, str(app.store_path), {item.id: digest(data)})
     try:
         memory = document.parse(data, item.path)
     except DocumentError:

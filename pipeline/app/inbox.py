@@ -25,6 +25,7 @@ from pipeline.ledger.inbox import (
     decide_inbox,
     list_inbox,
     reopen_inbox,
+    take_back_rejection,
 )
 from pipeline.recall.prepared import hook_state
 from pipeline.store import turns_of
@@ -112,6 +113,34 @@ def reject(app: App, number: int) -> dict[str, Any]:
         return _row(scope, found)
 
 
+def decided(app: App, most: int) -> list[dict[str, Any]]:
+    """Return what was accepted and rejected in the inboxes here, `most` of it, the last first."""
+    with app.ledger(to_look=True) as ledger:
+        looked = {str(scope.store_path): scope for scope in _looked(app)}
+        found = [item for item in list_inbox(ledger, None, None) if item.store in looked and item.decided_at]
+    found.sort(key=lambda item: item.decided_at or 0, reverse=True)
+    return [
+        {**_row(looked[item.store], item), "state": item.state, "decided": item.decided_at}
+        for item in found[:most]
+    ]
+
+
+def take_back_rejections(app: App, numbers: Iterable[int]) -> int:
+    """Let those of `numbers` that were rejected wait again; return how many they were."""
+    wanted = set(numbers)
+    app.require_settings()
+    with app.ledger() as ledger:
+        with ledger.transaction():
+            looked = {str(scope.store_path): scope for scope in _looked(app)}
+            rejected = list_inbox(ledger, None, "rejected")
+            found = [item for item in rejected if item.id in wanted and item.store in looked]
+            for item in found:
+                forgetting.note_rejected(looked[item.store], item, lifted=True)
+                take_back_rejection(ledger, item)
+        hook_state.refresh(ledger, app.home, app.settings, app.clock)
+    return len(found)
+
+
 def accept(app: App, number: int) -> dict[str, Any]:
     """Do what an inbox item proposes, on the person's word, also to a pinned or hand-edited memory."""
     app.require_settings()
@@ -143,9 +172,10 @@ def text_of(app: App, number: int) -> str:
 def edit(app: App, number: int, text: str, *, seen: str | None = None) -> dict[str, Any]:
     """Let an inbox item propose `text` as the whole text of its memory; returns the item as it then waits.
 
-    Its sources stay. `seen` is the text that the person began with, where they were shown one. Raises
-    InputError for an item that proposes no text, and for a text that no memory may hold; ConflictError when
-    what they were shown is not what stands there now, as their text would undo what came meanwhile.
+    Its sources stay, but none stands for what the person wrote. `seen` is the text that the person began
+    with, where they were shown one. Raises InputError for an item that proposes no text, and for a text that
+    no memory may hold; ConflictError when what they were shown is not what stands there now, as their text
+    would undo what came meanwhile.
     """
     app.require_settings()
     with app.ledger() as ledger, ledger.transaction():
@@ -191,6 +221,13 @@ def made_by(app: App, numbers: Iterable[int]) -> list[str]:
     return [
         _with(item) or item.change_ids[-1] for item in sorted(found, key=lambda item: -(item.decided_at or 0))
     ]
+
+
+def put_by(app: App, run: str) -> dict[str, int]:
+    """Return how many of the proposals that `run` made are in which state: open, accepted, rejected."""
+    with app.ledger(to_look=True) as ledger:
+        states = [item.state for item in list_inbox(ledger, None, None) if item.run_id == run]
+    return {state: states.count(state) for state in dict.fromkeys(states)}
 
 
 def accepted_by(ledger: Ledger, change_id: str) -> InboxItem | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from difflib import SequenceMatcher
@@ -18,7 +18,7 @@ from pipeline.core.errors import ConflictError, InputError, ReverieError, StoreE
 from pipeline.core.ids import derived_id
 from pipeline.core.zone import minute
 from pipeline.domain.body import Body
-from pipeline.domain.memory import MAX_DESCRIPTION, Memory
+from pipeline.domain.memory import MAX_DESCRIPTION, Evidence, Memory
 from pipeline.domain.sentences import Sentence, folded, sentences
 from pipeline.extraction import cited_writes
 from pipeline.extraction.screen import MAX_PART
@@ -45,6 +45,7 @@ from pipeline.store import (
 from pipeline.store.files.layout import bytes_at
 from pipeline.verify.barred import forbidden
 from pipeline.verify.flaw import Flaw
+from pipeline.verify.provenance import replace_bears
 
 _SETTLED = "another machine said it otherwise"
 WITH_TEXT = ("new", "update")
@@ -185,7 +186,8 @@ def edited(app: App, found: InboxItem, text: str) -> dict[str, Any]:
     """Return the payload of `found` with `text` as the whole text of the memory it proposes.
 
     For an update that is what it replaces, leaves out and adds, held against the memory as it is now. The
-    sources stay and stand for what is new. A person wrote it, so it counts as confirmed at least.
+    sources stay, each for what it stood for: no source stands for a sentence that the person wrote. It counts
+    as confirmed at least.
     """
     if found.kind == OFFERED:
         return offered.picked(found, text)
@@ -195,15 +197,16 @@ def edited(app: App, found: InboxItem, text: str) -> dict[str, Any]:
     origin = "user-confirmed" if candidate.origin == "assistant-inferred" else candidate.origin
     first = sentences(body.render())[0].text
     candidate = replace(candidate, origin=origin, description=one_line(first, MAX_DESCRIPTION))
+    held = {sentence.key for sentence in sentences(target.memory.body)} if target else set()
+    proposed = [s.key for s in sentences(body_of(app, found)) if s.key not in held]
+    candidate = replace(candidate, sources=_still_for(candidate.sources, proposed))
     if target is None:
-        sources = tuple(replace(source, bears=()) for source in candidate.sources)
         changed = replace(
             candidate,
             statement=body.statement,
             why=body.why,
             how_to_apply=body.how_to_apply,
             replaces=(),
-            sources=sources,
         )
         more: dict[str, Any] = {}
     else:
@@ -218,6 +221,11 @@ def edited(app: App, found: InboxItem, text: str) -> dict[str, Any]:
         more = {"was": target.digest, "old_body": target.memory.body, "body": body.render()}
     kept = {key: value for key, value in found.payload.items() if key not in changed.to_json()}
     return {**kept, **changed.to_json(), **more}
+
+
+def _still_for(sources: Iterable[Evidence], proposed: Sequence[str]) -> tuple[Evidence, ...]:
+    """Return `sources`, each bound to the sentences that were `proposed`, where it stood for all of them."""
+    return tuple(source if source.bears else replace_bears(source, proposed) for source in sources)
 
 
 def _differences(old: str, new: str) -> tuple[tuple[tuple[str, str], ...], Body]:

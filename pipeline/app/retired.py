@@ -10,7 +10,17 @@ from pathlib import PurePosixPath
 from pipeline.app.changes import memory_changes
 from pipeline.core import zone
 from pipeline.core.errors import InputError, StoreError, UnknownMemoryError
-from pipeline.store import Document, Retired, Snapshot, Store, scan_archive, short_ids, turns_of
+from pipeline.core.ids import digest
+from pipeline.store import (
+    Document,
+    Retired,
+    Snapshot,
+    Store,
+    scan_archive,
+    short_ids,
+    turns_of,
+    was_written,
+)
 from pipeline.store.history.forgotten import ON_REQUEST
 from pipeline.text.near import did_you_mean
 
@@ -131,6 +141,21 @@ def latest(store: Store, name: str) -> Retired | None:
     if not found and (former := scan_archive(store.root).by_name(name)):
         found = [item for item in retired if item.target == former.path]
     return max(found, key=lambda item: item.at.timestamp() if item.at else math.inf, default=None)
+
+
+def record_of(store: Store, item: Retired, data: bytes) -> str:
+    """Return the digest of what we had last written where `item` was that holds `data`; "" where not ours.
+
+    What came back counts by it as what it was: as ours, as edited by hand, or as somebody else's.
+    """
+    if store.is_team:
+        return ""
+    present = digest(data)
+    for made in store.history():
+        for file in made.files if made.run == item.run else ():
+            if file.path == item.path and file.before == present:
+                return file.record
+    return present if was_written(store.root, item.path, present) else ""
 
 
 def not_in_archive(name: str, items: Iterable[Retired]) -> InputError:

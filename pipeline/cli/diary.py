@@ -81,7 +81,7 @@ def day(
                 _tell(entry)
         for talk in found.conversations:
             _tell_talk(talk, with_project=everywhere)
-        for word in ("learned", "changed", "forgotten"):
+        for word in days.BECAME:
             _tell_deeds(word, getattr(found, word))
         _tell_recalled(found.recalled)
 

@@ -164,7 +164,7 @@ def inbox_edit(
 ) -> None:
     """Change the text that an item proposes, before you accept it.
 
-    The text is that of the whole memory. Its sources stay.
+    The text is that of the whole memory. Its sources stay, but stand for nothing that you write.
     """
     app = App(store=store, graph=graph, user=user)
     row = _edited(app, number) if text is None else _given(app, number, text)

@@ -252,7 +252,8 @@ def _tell_file_source(number: int, source: Mapping[str, Any]) -> None:
     if source["file"]:
         output.line(f"  transcript: {source['file']}, entry {source['uuid']}")
     elif not source["after"]:
-        output.line("  the ledger does not hold that session")
+        what = "that entry" if source["is_session_held"] else "that session"
+        output.line(f"  the ledger does not hold {what}")
 
 
 def _author(author: Identity) -> str:

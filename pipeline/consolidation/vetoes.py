@@ -78,6 +78,13 @@ def note_rejected(store: Store, payload: Mapping[str, Any], number: int, at: dat
     _append(store, [operation], _present(store), f"inbox-{number}", at, rejected=True)
 
 
+def note_restored(store: Store, memory_id: str, digest: str, at: datetime) -> None:
+    """Write down that a person brought a memory back from the archive: nothing takes it away as it is."""
+    line = {"run": "", "day": day(at), "op": "retire", "leaving": [memory_id], "digests": {memory_id: digest}}
+    if memory_id:
+        jsonl.append(store.root / PRIVATE / FILE, [line])
+
+
 def _present(store: Store) -> dict[str, str]:
     return {document.id: document.digest for document in store.scan().documents}
 

@@ -196,6 +196,14 @@ class ConflictError(StoreError):
     """A file changed since it was read."""
 
 
+class OvertakenError(ConflictError):
+    """A later change stands in the way of an undo: `later` undoes that one first, "" where nothing does."""
+
+    def __init__(self, message: str, *, fix: str, file: str, later: str) -> None:
+        super().__init__(message, fix=fix, file=file)
+        self.later = later
+
+
 class BusyStoreError(StoreError):
     """Claude Code's own dream is at work in the memory folder."""
 

@@ -5,6 +5,7 @@ Both doors, extraction's own and a person's yes in the inbox, write what is made
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
@@ -21,11 +22,13 @@ from pipeline.extraction.schema import Candidate
 from pipeline.hooklib.plain import one_line
 from pipeline.revision import Removal, Replacement, amended
 from pipeline.text.dates import absolute
+from pipeline.text.similarity import content_words
 from pipeline.text.slugs import slugify
 from pipeline.verify.provenance import origin_of, pruned, replace_bears, sources_of, vouched, weakest_origin
 from pipeline.verify.tags import MOST_TAGS, phrased, spelled, union
 
 MOST_ANCHORS = 8
+_NUMBER = re.compile(r"\d+")
 PARTS = {"statement": "statement", "why": "why", "how_to_apply": "how to apply"}
 """Parts of a candidate that a line may bear, with their names in a memory."""
 
@@ -137,8 +140,8 @@ class Screened:
         if self.replaces:
             # A line that tells the former fact would be read alone, in MEMORY.md.
             description = self.description or gist(memory.body)
-        if self.renames(replace(old, name="")):
-            title = self.title
+        if not self.title and self._overtakes(title, memory.body):
+            title = ""
         return replace(
             memory,
             name=self.name or old.name,
@@ -151,6 +154,11 @@ class Screened:
             anchors=union((self.anchors, old.anchors), most=MOST_ANCHORS),
             cues=union((self.cues, old.cues), most=MOST_CUES),
         )
+
+    def _overtakes(self, title: str, body: str) -> bool:
+        """Whether `title` has a word of a sentence that is replaced which `body` says no more."""
+        gone = {word for old, new in self.replaces if new for word in _telling(old)} - _telling(body)
+        return not gone.isdisjoint(_telling(title))
 
     def to_json(self) -> dict[str, Any]:
         """Return the candidate as the payload of an inbox item, with its body to be read there."""
@@ -292,6 +300,10 @@ def _sources(item: Screened, given: Sequence[Evidence]) -> tuple[Evidence, ...]:
         replace_bears(source, () if set(keys[pointer]) >= set(everything) else dict.fromkeys(keys[pointer]))
         for pointer, source in first.items()
     )
+
+
+def _telling(text: str) -> set[str]:
+    return {*content_words(text), *_NUMBER.findall(text)}
 
 
 def _but(text: str, known: Iterable[str]) -> str:

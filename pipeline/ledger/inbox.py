@@ -133,6 +133,13 @@ def reopen_inbox(ledger: Ledger, item: InboxItem) -> None:
     )
 
 
+def take_back_rejection(ledger: Ledger, item: InboxItem) -> None:
+    """Let `item`, which was rejected, wait again."""
+    ledger.execute(
+        "UPDATE inbox SET state = 'open', decided_at = NULL WHERE id = ? AND state = 'rejected'", (item.id,)
+    )
+
+
 def decide_inbox(ledger: Ledger, item_id: int, state: str, *, now: Moment) -> None:
     """Close an open proposal as ``accepted`` or ``rejected``. Raises LedgerError when it is not open."""
     changed = ledger.execute(

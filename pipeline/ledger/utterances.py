@@ -166,6 +166,12 @@ def find_entry(ledger: Ledger, session_id: str, uuid: str) -> EntryRow | None:
     return replace(_entry(spoken[0]), text="\n".join(row["content"] for row in spoken))
 
 
+def holds_session(ledger: Ledger, session_id: str) -> bool:
+    """Whether anything of a session is held, also what has no words any more."""
+    row = ledger.row("SELECT 1 FROM memory_transcript_entries WHERE session_id = ? LIMIT 1", (session_id,))
+    return row is not None
+
+
 def _entry(first: sqlite3.Row) -> EntryRow:
     return EntryRow(
         row=first["id"],

@@ -66,7 +66,8 @@ def amended(
 ) -> tuple[Memory, tuple[Removal, ...]]:
     """Return `old` with sentences replaced and `added` behind them, and what left it.
 
-    Sentences that are not named stay word for word with their sources; the new ones rest on `sources`.
+    Sentences that are not named stay word for word with their sources; the new ones rest on `sources`, each
+    on those that stand for it or for all.
     Numbers that no sentence has, and replacements by the same words, are passed over.
     """
     found = sentences(old.body)
@@ -81,7 +82,8 @@ def amended(
     body = _with_more(body, added, touched)
     before = {sentence.key for sentence in found}
     fresh = [sentence.key for sentence in sentences(body) if sentence.key not in before]
-    new_sources = tuple(replace_bears(source, fresh) for source in sources) if fresh else ()
+    borne = ((source, [key for key in fresh if source.is_for(key)]) for source in sources)
+    new_sources = tuple(replace_bears(source, keys) for source, keys in borne if keys)
     memory = replace(old, body=body, sources=(*new_sources, *bound(old)), updated=now)
     removals = tuple(
         Removal(found[n - 1].text, text, evidence=tuple(sources)) for n, text in sorted(changes.items())

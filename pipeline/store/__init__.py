@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from pipeline.store.history.undone import undone_runs
     from pipeline.store.ownership.access import require_owner, require_writable
     from pipeline.store.ownership.host_lock import ConsolidateLock, HeldLock, foreign_dream_running
+    from pipeline.store.ownership.written_log import was_written
     from pipeline.store.repository import Store
     from pipeline.store.soundness import fsck
 
@@ -60,6 +61,7 @@ __getattr__ = exports(
         "history.hand_edits": "HandEdit",
         "history.undo": "Undone",
         "ownership.access": "require_owner require_writable",
+        "ownership.written_log": "was_written",
         "ownership.host_lock": "ConsolidateLock HeldLock foreign_dream_running",
         "repository": "Store",
     },
@@ -111,4 +113,5 @@ __all__ = [
     "turns_of",
     "undo_id",
     "undone_runs",
+    "was_written",
 ]

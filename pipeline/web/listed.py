@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from pipeline.app import browsing, selecting
+from pipeline.app import browsing, listing, selecting
 from pipeline.app.application import App
 from pipeline.app.browsing import Wanted
 from pipeline.app.scopes import SHOWN
@@ -67,6 +67,7 @@ def listed(visit: Visit, app: App, start: int, *, by_meaning: bool = True) -> di
         "orders": _ORDERS,
         "asked": {**kept(visit), "from": ""},
         "current": "",
+        "left": 0 if found else len(listing.left(app)),
         "next_step": "" if total or wanted.is_narrowed else app.next_step(),
     }
 

@@ -19,12 +19,14 @@ from pipeline.text.word_diff import word_diff
 
 try:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup, escape
 except ModuleNotFoundError as error:
     raise InputError(
         f"the page needs a package that is not installed: {error.name}", fix=how_to_install("web")
     ) from error
 
 FOLDER = Path(__file__).parent
+_LABELS = ("Why", "How to apply", "Also")
 TEMPLATES = FOLDER / "templates"
 STATIC = FOLDER / "static"
 
@@ -42,13 +44,21 @@ def environment() -> Environment:
     )
     made.globals |= {"compare": compare, "word_diff": word_diff}
     made.filters |= {"day": zone.day, "minute": zone.minute, "count": count, "dollars": dollars}
-    made.filters |= {"moment": moment, "capitalize_first": capitalized}
+    made.filters |= {"labels": labels, "moment": moment, "capitalize_first": capitalized}
     return made
 
 
 def render(template: str, **values: Any) -> str:
     """Return `template` with `values`."""
     return environment().get_template(template).render(**values)
+
+
+def labels(text: str) -> Markup:
+    """Return `text` with the labels of a memory's parts in bold, which are ours, whoever wrote the rest."""
+    found = escape(text)
+    for label in _LABELS:
+        found = found.replace(f"**{label}:**", Markup(f"<strong>{label}:</strong>"))
+    return found
 
 
 def dollars(amount: float) -> str:

@@ -21,7 +21,7 @@ from pipeline.app.retried import retried
 from pipeline.core.errors import ConflictError, InputError, ReverieError, UnknownMemoryError, cause
 from pipeline.store import one_look
 from pipeline.web.pages import PAGES
-from pipeline.web.rendering import STATIC, environment, render
+from pipeline.web.rendering import STATIC, capitalized, environment, render
 from pipeline.web.visit import MOST_FORM, SECTIONS, PageFunction, Setting, Visit
 
 AT_EACH_KEY_SECONDS = 2.0
@@ -92,7 +92,7 @@ def _answered(
             # What changed while it was read is read again; a change is never tried twice here.
             return retried(_looked_at)(page, request, setting, 0.0)
     except ReverieError as error:
-        return _failure(request, error, _status_of(error))
+        return _framed(request, setting, form, error)
     except OSError as error:
         return _failure(request, ReverieError(cause(error), fix="`reverie doctor` looks at the rest."), 500)
     except Exception as error:
@@ -122,6 +122,37 @@ def _of_page(
                 fix="Go back, load the page again, and send it anew.",
             )
         return page(visit)
+
+
+def _framed(
+    request: Request, setting: Setting, form: Mapping[str, list[str]], error: ReverieError
+) -> Response:
+    """Return what went wrong in the frame, or alone where what the frame shows can't be read either."""
+    try:
+        with setting.stores.taken() as stores:
+            return _in_frame(Visit(request, setting, form, stores), error)
+    except (ReverieError, OSError):
+        return _failure(request, error, _status_of(error))
+
+
+def _in_frame(visit: Visit, error: ReverieError) -> Response:
+    """Return what went wrong in the frame of all pages, with a way back."""
+    asked = visit.request.url.path.removeprefix(visit.request.scope["root_path"]).strip("/").split("/")[0]
+    sections = {path: (key, label) for key, label, path in visit.request.app.state.sections}
+    path = asked if asked in sections else ""
+    key, label = sections[path]
+    query = {"run": visit.given("dream")} if path == "dreams" else {"item": visit.given("item")}
+    return visit.page(
+        "trouble.html",
+        key,
+        "That did not work",
+        status=_status_of(error),
+        message=capitalized(str(error.args[0])),
+        file=str(error.file or ""),
+        fix=error.fix,
+        back=visit.url(path, **(query if visit.changes else {})),
+        back_to=label,
+    )
 
 
 def _status_of(error: ReverieError) -> int:

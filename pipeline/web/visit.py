@@ -18,10 +18,11 @@ from urllib.parse import quote, urlencode
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from pipeline.app import inbox
 from pipeline.app.application import App
 from pipeline.app.kept_stores import KeptStores, ServedApp, Stores
 from pipeline.context import known_stores
-from pipeline.core.errors import InputError, UsageError
+from pipeline.core.errors import InputError, ReverieError, UsageError
 from pipeline.core.home import Home
 from pipeline.core.ids import digest
 from pipeline.web.rendering import render
@@ -183,11 +184,19 @@ class Visit:
             section=section,
             title=title,
             sections=self.request.app.state.sections,
+            to_decide=self._to_decide(),
             done=self.asked("done"),
             proof=self.setting.proof,
             **values,
         )
         return HTMLResponse(text, status_code=status)
+
+    def _to_decide(self) -> int:
+        try:
+            return inbox.number_waiting(self.app)
+        except ReverieError:
+            # The menu is no place to say so; the page itself does, and Health.
+            return 0
 
     def part(self, template: str, **values: Any) -> Response:
         """Return a piece of a page, for a script to put in place."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -76,6 +77,36 @@ def test_restored_it_may_be_learned_again(bench: Bench, app: App) -> None:
     assert bench.names() == [] and barred(bench, FIRST)
     history.undo(app, f"undo-{_newest_standing(app)}")
     assert bench.names() == ["retries"] and not barred(bench, FIRST)
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_restored_it_counts_as_what_it_was(bench: Bench, app: App, kept: bool) -> None:
+    extracted(bench, RETRIES)
+    before = bench.store.read("retries")
+    (bench.store.root / "notes.md").write_bytes(b"---\nname: notes\n---\nBy hand.\n")
+    forget(app, "notes")
+    forget(app, "retries")
+    if not kept:
+        shutil.rmtree(bench.store.root / ".reverie/generations")
+    for name in ("notes", "retries"):
+        history.restore(app, name)
+    store = app.open_store()
+    after, notes = store.read("retries"), store.read("notes")
+    assert (after.raw, after.hand, after.foreign) == (before.raw, "ours", False) and store.is_ours(after)
+    assert notes.foreign and notes.hand != "ours"
+
+
+def test_restored_no_dream_takes_it_away_as_it_is(bench: Bench, app: App) -> None:
+    extracted(bench, RETRIES)
+    forget(app, "retries")
+    history.restore(app, "retries")
+    store = app.open_store()
+    held = store.read("retries")
+    wish = Operation(op="retire", ids=(held.id,), reason="over", until="2026-01-01")
+    present = {held.id: held.digest}
+    allowed, refused = vetoes.sift([wish], vetoes.read(store), present)
+    assert not allowed and "you took this back" in refused[0].reason
+    assert vetoes.sift([wish], vetoes.read(store), {held.id: "other"})[0] == [wish]
 
 
 def _newest_standing(app: App) -> str:

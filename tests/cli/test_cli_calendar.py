@@ -40,12 +40,12 @@ def month(tmp_path_factory):
 def test_a_month_counts_by_local_days(month):
     found = month.here("calendar", "2026-11", "--json").json
     days = {one.pop("day"): [*one.values()] for one in found["days"]}
-    # conversations, turns, episodes, learned, changed, forgotten, recalled
+    # conversations, turns, episodes, learned, changed, forgotten, recalled, touched
     assert days == {
-        "2026-11-18": [1, 1, 0, 0, 0, 0, 0],
-        "2026-11-19": [1, 1, 0, 0, 0, 0, 0],
-        "2026-11-20": [0, 0, 2, 2, 1, 0, 0],
-        "2026-11-21": [0, 0, 0, 0, 0, 1, 0],
+        "2026-11-18": [1, 1, 0, 0, 0, 0, 0, 0],
+        "2026-11-19": [1, 1, 0, 0, 0, 0, 0, 0],
+        "2026-11-20": [0, 0, 2, 2, 1, 0, 0, 0],
+        "2026-11-21": [0, 0, 0, 0, 0, 1, 0, 0],
     }
     assert found["zone"] == "Europe/Berlin" and found["total"]["turns"] == 2
     told = month.here("calendar")

@@ -16,6 +16,7 @@ from pipeline.ledger import inbox, open_ledger
 from pipeline.ledger.inbox import list_inbox
 from pipeline.revision import Door
 from pipeline.store import Store
+from pipeline.verify.provenance import sources_of
 from tests.support.stores import NOW, memory
 from tests.support.warm import shared_workers
 
@@ -168,8 +169,9 @@ def test_a_hand_edit_is_shown_and_kept_by_an_edit_of_the_proposal(held):
     held.here("inbox", "edit", number, "--text", text)
     held.here("inbox", "accept", number)
     assert body(held) == text and "not at night" in text
+    # Nothing that was said stands for what a person wrote.
     sources = Store.open(held.store).read("retries").memory.sources
-    assert {source.quote for source in sources} == {"three retries", "four from now on"}
+    assert {source.quote for source in sources} == {"three retries"}
 
 
 def test_a_memory_edited_since_is_not_retired_unseen(held):
@@ -181,17 +183,20 @@ def test_a_memory_edited_since_is_not_retired_unseen(held):
     assert "By hand." in body(held)
 
 
-def test_edit_then_accept_writes_the_person_s_text_with_its_source(held):
+def test_edit_then_accept_writes_the_person_s_text_with_sources_for_what_was_said(held):
     number = put(held, "new", FRESH)
     said = held.here("inbox", "edit", number, code=2)
     assert "--text" in said.err
     held.here("inbox", "edit", number, "--text", "Tea is at five.\n\n**Why:** Four is too early.")
     assert "new   Tea is at five." in held.here("inbox", "show", number).out
+    # Back to a sentence that was said it has its source again.
+    held.here("inbox", "edit", number, "--text", "Tea is at four.\n\n**Why:** Five is too late.")
     held.here("inbox", "accept", number)
     kept = Store.open(held.store).read("tea-break").memory
-    assert kept.body == "Tea is at five.\n\n**Why:** Four is too early.\n"
-    assert [source.quote for source in kept.sources] == ["four from now on"]
-    assert (kept.origin, kept.description) == ("user-confirmed", "Tea is at five.")
+    assert kept.body == "Tea is at four.\n\n**Why:** Five is too late.\n"
+    assert [source.quote for source in sources_of(kept, "Tea is at four.")] == ["four from now on"]
+    assert not sources_of(kept, "Five is too late.")
+    assert (kept.origin, kept.description) == ("user-confirmed", "Tea is at four.")
 
 
 @pytest.mark.parametrize(

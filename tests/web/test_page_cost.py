@@ -113,3 +113,10 @@ def test_without_calls_it_says_when_they_come(browser):
 def test_what_can_not_be_shown_is_refused(browser, query):
     answer = browser.get(f"cost?{query}")
     assert answer.status == 400 and "That did not work" in answer.text
+
+
+def test_this_month_can_be_chosen(browse):
+    page = browse().get("cost?days=month").text
+    assert "<h2>This month</h2>" in page and 'days=month" aria-current="true"' in page.replace(
+        "&amp;", "&"
+    ).replace("&by=tokens", "")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 
 import pytest
 
+from pipeline.app import history, memories, pins
 from pipeline.app.application import App
+from pipeline.core.clock import FixedClock
 from pipeline.core.home import Home
 from pipeline.ledger import inbox, open_ledger, recalls
 from pipeline.web.visit import Setting
@@ -140,6 +143,24 @@ def test_the_weeks_begin_on_monday_and_hold_every_day(browser):
     assert len(cells) == 42 and cells[:6] == [""] * 6
     assert [re.sub("<[^>]*>", "", cell) for cell in cells[6:36]] == [str(n) for n in range(1, 31)]
     assert "busy-" in cells[25] and "busy-" not in cells[30]
+
+
+def test_a_day_and_its_month_count_alike_and_a_pin_is_no_change(browse, project):
+    app = App(folder=project)
+    app.clock = FixedClock(datetime.fromisoformat("2026-11-27T12:00:00+00:00"))
+    for name in ("one", "two"):
+        memories.add(app, f"The {name} is kept.", kind="project", name=name)
+    pins.pin(app, "one", pinned=True)
+    memories.forget(app, "two")
+    history.restore(app, "two")
+    browser = browse()
+    page = browser.get("today?day=2026-11-27").text
+    figures = re.findall(r"<strong>(\d+)</strong>(?:</a>)? ([a-z ]+)<", page)
+    counted = {name.strip(): number for number, name in figures}
+    assert (counted["learned"], counted["changed"], counted["pinned or linked"]) == ("3", "0", "1")
+    line = browser.get("timeline?month=2026-11").text
+    assert "3 learned · 1 pinned or linked · 1 forgotten" in line
+    assert ">one</a>" in section(page, "touched") and 'tag">pinned' in section(page, "touched")
 
 
 def test_an_empty_month_says_how_days_come(browser):

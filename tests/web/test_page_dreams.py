@@ -6,12 +6,13 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from pipeline.app import history, memories
 from pipeline.app.application import App
 from pipeline.app.changes import MemoryChange
 from pipeline.consolidation.commit import report as reports
 from pipeline.consolidation.commit.report import DreamReport
 from pipeline.core.home import Home
-from pipeline.ledger import open_ledger
+from pipeline.ledger import inbox, open_ledger
 from pipeline.store import Store
 from pipeline.web.rendering import environment
 from pipeline.web.visit import Setting
@@ -76,6 +77,7 @@ def test_a_merge_stands_old_beside_new_with_what_covers_what_it_left_out(night):
     assert gone == SAME and FIRST in cover and "nothing takes its place" not in page
     assert "word for word in another memory" in left
     assert "<ins>Tabs are shown &lt;b&gt;four&lt;/b&gt; wide.</ins>" in page and "<b>" not in page
+    assert 'href="/t0ken/memory/more-tabs" dir="auto">more-tabs</a>' in page
     assert '<h2 class="first">Dream of' in page and "What it cost" in page and report.run_id in page
     assert f"<dt>model calls</dt><dd>{report.calls}" in page and f"{report.tokens:,}" in page
 
@@ -104,6 +106,41 @@ def test_a_dream_is_undone_and_done_again(night):
         "tabs",
         "third",
     ]
+
+
+def test_what_was_restored_in_between_is_said_to_stay(night):
+    night.merge()
+    history.restore(App(store=night.bench.store.path), "third")
+    page = night.page()
+    assert "1 memory will come back" in page and "1 memory will be as before" in page
+    said = night.turn(page)
+    assert "1 memory came back" in said and "1 memory is as before" in said and "third stays as it is" in said
+    said = night.turn(night.page())
+    assert night.bench.names() == ["tabs", "third"]
+    assert said.startswith("Done again: ") and "1 memory left" in said
+    assert "1 memory is as the dream left it" in said and "third stays as it is" in said
+
+
+def test_a_file_that_kept_what_came_since_is_named(night):
+    night.merge()
+    page = night.page()
+    diary = next((night.bench.store.root / "episodes").rglob("*.md"))
+    diary.write_bytes(diary.read_bytes() + b"\nBy hand.\n")
+    said = night.turn(page)
+    assert f"{diary.relative_to(night.bench.store.root)} kept what came into it since." in said
+
+
+def test_what_stands_in_the_way_of_an_undo_can_be_undone_there(night):
+    night.merge()
+    app = App(store=night.bench.store.path)
+    memories.forget(app, "tabs")
+    page = night.page()
+    given = {name: re.findall(rf'name="{name}" value="([^"]+)"', page)[0] for name in ("run", "dream")}
+    refused = night.browser.post("dreams/undo", given)
+    assert refused.status == 400 and "Undo the later change" in refused.text and "What it did" in refused.text
+    said = night.turn(refused.text)
+    assert "forget tabs" in said and "can be undone now" in said
+    assert night.turn(night.page()).startswith("Undone") and len(night.bench.names()) == 3
 
 
 def test_a_second_press_of_undo_does_nothing_more(night):
@@ -144,6 +181,40 @@ def test_what_was_refused_held_back_or_put_to_you_says_why(night):
     assert '<form method="post"' not in page
 
 
+def test_what_was_put_to_you_says_whether_it_still_waits(night):
+    refused = [{"op": "retire", "memories": ["c"], "why": "pinned", "to_inbox": True, "later": False}]
+    run = night.write(1, word="partial", refused=refused)
+    with open_ledger(Home(night.home).ledger) as ledger:
+        number = inbox.add_inbox(
+            ledger,
+            str(night.bench.store.path),
+            kind="retire",
+            payload_json="{}",
+            reason="r",
+            run_id=run,
+            now=1.0,
+        )
+        assert "where 1 thing of it waits" in night.page()
+        inbox.decide_inbox(ledger, number, "rejected", now=2.0)
+    page = night.page()
+    assert "To the inbox" not in page and "0 accepted, 1 rejected" in page
+
+
+def test_runs_says_that_a_dream_asked_a_model(night):
+    night.merge()
+    page = night.browser.get("runs").text
+    assert "by rules" not in page and "a model, " in page and "held back or failed" in page
+
+
+def test_a_sentence_that_left_for_another_memory_is_shown_as_gone():
+    old, new = note("tabs", f"{FIRST} {MORE}"), note("tabs", FIRST)
+    left = MemoryChange(old, new)
+    came = MemoryChange(None, note("third", MORE), in_archive=True)
+    change = vars(environment().get_template("diff.html").module)["change"]
+    text = change(left, [left, came])
+    assert "Its text stays" not in text and "<del>Tabs are shown &lt;b&gt;four" in text
+
+
 def test_a_dream_whose_files_are_no_longer_kept_shows_its_report(night):
     report = night.merge()
     night.write(2, word="done", actions=[dataclasses.replace(report.actions[0], reason="long ago")])
@@ -161,7 +232,7 @@ def test_the_list_holds_a_hundred_newest_first_and_only_those_of_this_folder(nig
     assert page.index("2026-11-02 10:42") < page.index("2026-11-02 10:41")
     older = night.page("?from=100")
     assert "101 to 103 of 103" in older and "Dream of 2026-11-01 10:02" in older
-    assert "no dream here has an id" in night.browser.get("dreams?run=zz").text
+    assert "No dream here has an id" in night.browser.get("dreams?run=zz").text
 
 
 def test_a_file_that_holds_no_report_is_named(night):

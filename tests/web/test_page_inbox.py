@@ -1,5 +1,6 @@
 """The inbox in the browser: what each kind shows; a yes, a no, words of one's own, many at once."""
 
+import html
 import json
 import re
 from dataclasses import replace
@@ -11,10 +12,12 @@ import pytest
 
 from pipeline.app.application import App
 from pipeline.consolidation.commit.proposals import inbox_item
+from pipeline.domain.memory import Evidence
 from pipeline.domain.operations import Operation, Refused
 from pipeline.extraction import cited_writes
 from pipeline.ledger import inbox, open_ledger
 from pipeline.store import ChangeSet, Store
+from pipeline.verify.provenance import sources_of
 from pipeline.web.visit import Setting
 from tests.support.stores import die_at, memory
 from tests.web.conftest import Browser
@@ -234,8 +237,35 @@ def test_many_are_rejected_only_when_sure(shop):
     assert asked.status == 200 and "Reject 2 items?" in asked.text and shop.waiting() == numbers
     answer = shop.decide("reject", *numbers[:2], sure="1")
     assert answer.asked["done"] == "Rejected 2 items." and shop.waiting() == numbers[2:]
-    assert shop.decide("reject", numbers[2]).asked == {"done": "Rejected c."}
+    assert shop.decide("reject", numbers[2]).asked == {"done": "Rejected c.", "undo": str(numbers[2])}
     assert shop.waiting() == []
+
+
+def test_a_no_can_be_taken_back_and_what_was_decided_is_listed(shop):
+    number, more = shop.put("new", FRESH), shop.update()
+    shop.decide("accept", more)
+    assert shop.decide("reject", number).asked["undo"] == str(number) and not shop.waiting()
+    barred = [Evidence.of(SAID)]
+    assert shop.app.open_store().forgotten().bars(barred, "tea-break")
+    page = shop.browser.get("inbox?kind=decided").text
+    assert page.count("Take it back") == 2 and ">rejected<" in page and ">accepted<" in page
+    answer = shop.browser.post("inbox/undo", {"item": number, "kind": "decided"})
+    assert answer.status == 303 and "kind" not in answer.headers["location"] and shop.waiting() == [number]
+    assert not shop.app.open_store().forgotten().bars(barred, "tea-break")
+    shop.decide("accept", number)
+    assert "tea-break" in shop.names()
+
+
+def test_a_form_that_can_not_be_done_is_told_within_the_frame(shop):
+    shop.put("new", FRESH)
+    answer = shop.decide("accept")
+    assert answer.status == 400 and "None was chosen" in answer.text and 'aria-label="Pages"' in answer.text
+    assert "Back to Inbox" in answer.text and 'role="alert"' in answer.text
+
+
+def test_what_can_not_be_accepted_has_no_accept(shop):
+    text = shop.item(shop.put("update", NO_TARGET))
+    assert "can’t be accepted" in text and 'value="accept"' not in text and 'value="reject"' in text
 
 
 def test_a_yes_that_can_not_be_shows_why_beside_the_item(shop):
@@ -267,7 +297,9 @@ def test_a_conflict_shows_the_file_as_it_is_beside_what_was_put_aside(shop):
 def edit(shop, number, text, decision="keep", seen=None):
     page = shop.item(number)
     seen = seen or re.findall(r'name="seen" value="(\w+)"', page)[0]
-    return shop.browser.post("inbox/edit", {"item": number, "text": text, "decision": decision, "seen": seen})
+    return shop.browser.post(
+        "inbox/decide", {"item": number, "text": text, "decision": decision, "seen": seen}
+    )
 
 
 def test_a_text_is_edited_and_then_accepted(shop):
@@ -278,6 +310,51 @@ def test_a_text_is_edited_and_then_accepted(shop):
     assert edit(shop, number, "Six retries. Log each.", "accept").status == 303
     assert shop.store.read("retries").memory.body.strip() == "Six retries. Log each."
     assert shop.waiting() == []
+
+
+def test_the_main_accept_means_what_was_typed(shop):
+    """A form as a browser sends it: the fields within it, and those elsewhere that belong to it."""
+    number = shop.put("new", FRESH)
+    page = shop.item(number)
+    assert page.count("<form") == 1 and page.count("</form>") == 1
+    outside = page.partition("</form>")[2]
+    named = [given for _, given in tags_of(outside) if given.get("name")]
+    assert {given["name"] for given in named} == {"seen", "text", "decision"}
+    assert all(given["form"] == "open" for given in named)
+    seen = next(given["value"] for given in named if given["name"] == "seen")
+    text = html.unescape(re.findall(r"<textarea[^>]*>\n(.*?)</textarea>", outside, re.DOTALL)[0])
+    sent = {"item": number, "seen": seen, "decision": "accept"}
+    assert shop.browser.post("inbox/decide", {**sent, "text": text.replace("four", "five")}).status == 303
+    assert shop.store.read("tea-break").memory.body == "Tea is at five.\n"
+    # Sent as it was shown it is the proposal, with its source.
+    other = shop.put("new", {**FRESH, "name": "other"}, run="r2")
+    assert shop.browser.post("inbox/decide", {**sent, "item": other, "text": text}).status == 303
+    assert shop.store.read("other").memory.sources and not shop.store.read("tea-break").memory.sources
+
+
+def test_nothing_that_was_said_stands_for_what_a_person_wrote(shop):
+    number = shop.update()
+    assert edit(shop, number, "Four retries for the gateway. Log each. Ask Mara first.").status == 303
+    assert edit(shop, number, "Four retries for the gateway. Log each. Ask Mara soon.").status == 303
+    assert shop.decide("accept", number).status == 303
+    kept = shop.store.read("retries").memory
+    assert kept.body.strip() == "Four retries for the gateway. Log each. Ask Mara soon."
+    assert [source.uuid for source in sources_of(kept, "Four retries for the gateway.")] == ["u"]
+    assert not sources_of(kept, "Ask Mara soon.")
+    assert not sources_of(kept, "Log each.")
+
+
+@pytest.mark.parametrize(("title", "left"), [("The gateway", "The gateway"), ("Three retries", "")])
+def test_an_update_keeps_a_title_that_still_holds(shop, title, left):
+    held = shop.store.read("retries")
+    put = shop.store.put(replace(held.memory, title=title), existing=held)
+    shop.store.apply(ChangeSet(id="run-1", reason="fixture", operations=[put]))
+    number = shop.update()
+    page = shop.item(number)
+    assert (f"<del>{title}</del>" in page) == (not left)
+    assert page.count("who says it") <= 1
+    shop.decide("accept", number)
+    assert shop.store.read("retries").memory.title == left
 
 
 def test_a_text_that_can_not_be_taken_is_not_lost(shop):
@@ -317,7 +394,15 @@ def test_a_part_for_the_script_is_the_item_alone(shop):
 
 def test_no_form_changes_anything_without_its_proof(shop):
     number = shop.put("new", FRESH)
-    for path in ("inbox/decide", "inbox/edit", "inbox/undo"):
+    for path in ("inbox/decide", "inbox/undo"):
         assert shop.browser.post(path, {"proof": "x", "item": number, "decision": "accept"}).status == 400
         assert shop.browser.get(f"{path}?item={number}&decision=accept").status == 405
     assert shop.waiting() == [number]
+
+
+def test_the_menu_says_how_much_waits_on_every_page(shop):
+    for path in ("", "today", "inbox", "cost"):
+        assert '"unseen"> waiting' not in shop.browser.get(path).text
+    shop.put("new", FRESH)
+    for path in ("", "today", "inbox", "cost"):
+        assert '<span class="tag">1<span class="unseen"> waiting' in shop.browser.get(path).text

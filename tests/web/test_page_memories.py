@@ -185,13 +185,15 @@ def test_the_dialogue_around_a_quote_is_shown(browse, keep, project):
         sources=[
             Evidence(quote="three times at most & never more", **quote_of),
             Evidence(session="lost", uuid="lost", quote="<i>lost</i>"),
+            Evidence(quote="never read", **{**quote_of, "uuid": "no-turn"}),
         ],
     )
     text = browse().get("memory/retries?scope=project").text
     assert "Shall I retry it &lt;b&gt;for ever&lt;/b&gt;?" in text and "Done: three times." in text
     assert '<blockquote dir="auto">three times at most &amp; never more</blockquote>' in text
     assert "Source 1: you said" in text and "2026-03-02 09:00" in text
-    assert "The ledger does not hold that session" in text and "<i>lost" not in text
+    assert "The ledger does not hold that session; " in text
+    assert text.count("holds that session, but not this turn of it") == 1 and "<i>lost" not in text
 
 
 def test_an_edit_is_in_the_history_and_is_undone(browse, keep):
@@ -257,11 +259,17 @@ def test_what_is_forgotten_leaves_and_comes_back(browse, keep):
     assert set(names(undone(browser, page))) == {"retries", "sqlite"}
     follow(browser, browser.post("memories/forget", fields(browser.get("memory/retries"), "forget")))
     left = browser.get("?show=left")
-    assert names(left) == ["retries"] and "forgotten" in left.text
+    assert names(left) == ["retries"] and "forgotten" in left.text and "1 memory that left" in left.text
+    for query in ("band=archived", "q=retried+thrice"):
+        missed = browser.get(f"?{query}").text
+        assert "1 memory left" in missed and "show=left" in missed and "see what left" in missed
     gone = browser.get("memory/retries?scope=project")
     assert gone.status == 404 and "retried three times" in gone.text and ">Restore<" in gone.text
     page = follow(browser, browser.post("memories/restore", fields(left, "restore")))
     assert "It is back" in page.text and "<h1" in page.text
+    for said in (page, browser.get("memory/retries")):
+        assert "the user" in said.text and "unverified file" not in said.text
+        assert "not until" not in said.text
     assert browser.get("memory/retries").status == 200
     assert names(undone(browser, page)) == ["sqlite"]
 
@@ -339,3 +347,13 @@ def test_hostile_texts_stand_as_texts_in_a_memory(browse, keep, project):
     browser.post("memories/forget", {"name": "hostile", "scope": "project"})
     for path in ("?show=left", "memory/hostile?scope=project"):
         assert "<script>alert" not in browser.get(path).text
+
+
+def test_our_labels_are_bold_wherever_a_text_stands(browse, keep):
+    keep("Ship **Also:** <b>log</b>.", name="ship")
+    keep("Log it.\n\n**Why:** It <i>fails</i>.\n\n**How to apply:** Always.", name="log")
+    browser = browse()
+    text = browser.get("memory/log").text
+    assert text.count("<strong>Why:</strong> It &lt;i&gt;fails&lt;/i&gt;.") >= 1 and "<i>fails" not in text
+    shown = browser.get().text + browser.get("memory/ship").text.partition("<textarea")[0]
+    assert "<strong>Also:</strong> &lt;b&gt;log" in shown and "**Also:**" not in shown.replace("value=", "")

@@ -183,7 +183,8 @@ def _store_of(ledger: Ledger, job: Job) -> str:
 
 
 def _given_up(job: Job) -> str:
-    return f"{_WORK[job.kind]} was given up after {job.attempts} tries: {_short(job.last_error)}"
+    tries = f"{job.attempts} {'try' if job.attempts == 1 else 'tries'}"
+    return f"{_WORK[job.kind]} was given up after {tries}: {_short(job.last_error)}"
 
 
 def _dream(ledger: Ledger, settings: Settings, store_path: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 
-from pipeline.core.errors import ConflictError, DocumentError, StoreError
+from pipeline.core.errors import ConflictError, DocumentError, OvertakenError, StoreError
 from pipeline.core.ids import digest
 from pipeline.store.file_operations import Applied, Restore
 from pipeline.store.files import document, memory_index
@@ -60,10 +60,8 @@ def plan(
 ) -> list[Restore]:
     """Return what undoes `run`, one of `history` (newest first).
 
-    `written` tells the digest that Reverie last wrote at a path.
-
-    Raises ConflictError that names every file with a later edit, StoreError when the kept bytes are
-    damaged.
+    `written` tells the digest that Reverie last wrote at a path. Raises OvertakenError that names every file
+    with a later edit, StoreError when the kept bytes are damaged.
     """
     chosen = generations.pick(history, run)
     later = _standing(history, chosen.number)
@@ -105,11 +103,7 @@ def plan(
             for change, cause in zip(overtaken, causes, strict=True)
         ]
     if refused:
-        raise ConflictError(
-            f"undoing {title(chosen, history)} would lose what came after it: {'; '.join(refused)}",
-            file=str(root),
-            fix=_fix(chosen, causes, history),
-        )
+        raise _overtaken(root, chosen, history, refused, causes)
     # Files that come back stand before files that go, so that no text is ever in neither place.
     return sorted(restores, key=lambda item: item.data is None)
 
@@ -261,17 +255,39 @@ def _is_undo(item: Generation) -> bool:
     return generations.turns_of(item.run)[1] % 2 == 1
 
 
+def _overtaken(
+    root: Path,
+    chosen: Generation,
+    history: Sequence[Generation],
+    refused: Sequence[str],
+    causes: Sequence[Generation],
+) -> OvertakenError:
+    return OvertakenError(
+        f"undoing {title(chosen, history)} would lose what came after it: {'; '.join(refused)}",
+        file=str(root),
+        fix=_fix(chosen, causes, history),
+        later=_newest(causes, history),
+    )
+
+
 def _fix(chosen: Generation, causes: Sequence[Generation], history: Sequence[Generation]) -> str:
     short = generations.short_ids(history)
     if causes:
-        newest = max(causes, key=lambda item: item.number)
-        # What was done again is undone under the id it had at first.
-        known = newest if _is_undo(newest) else generations.base_of(newest, history)
-        return f"Undo the later one first: `reverie undo {short[known.run]}`."
+        return f"Undo the later one first: `reverie undo {_newest(causes, history)}`."
     return (
         f"`reverie diff {short[chosen.run]}` shows what it did; put the named files back by hand where you "
         "want it."
     )
+
+
+def _newest(causes: Sequence[Generation], history: Sequence[Generation]) -> str:
+    """Return the short id by which the newest of `causes` is undone, "" where there is none."""
+    if not causes:
+        return ""
+    newest = max(causes, key=lambda item: item.number)
+    # What was done again is undone under the id it had at first.
+    known = newest if _is_undo(newest) else generations.base_of(newest, history)
+    return generations.short_ids(history)[known.run]
 
 
 def _standing(history: Sequence[Generation], number: int) -> list[Generation]:

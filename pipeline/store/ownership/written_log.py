@@ -157,5 +157,14 @@ class WrittenLog:
                     self._digests[path] = digest
 
 
+def was_written(root: Path, path: str, digest: str) -> bool:
+    """Whether we wrote bytes of that `digest` at `path` of the store at `root`, as far as lines are kept."""
+    try:
+        raw = (root / WRITTEN).read_bytes()
+    except FileNotFoundError:
+        return False
+    return [path, digest] in jsonl.parse(raw).values
+
+
 def _nowhere(path: str, stamp: str) -> str | None:
     return None

@@ -8,13 +8,15 @@ from typing import Any
 
 from starlette.responses import Response
 
-from pipeline.app import spending
+from pipeline.app import days, spending
 from pipeline.app.spending import Cap, Spending, Taken
 from pipeline.core.errors import UsageError
 from pipeline.web.visit import Visit
 
 SPANS = (7, 30, 90, spending.MOST_DAYS)
 """How many days one may look back on."""
+_MONTH = "month"
+"""What stands in an address for the days of this month."""
 MEASURES = {"dollars": "Dollars", "tokens": "Tokens", "calls": "Calls"}
 _HEIGHT = 100
 """Units of a chart from its floor to its top; a page stretches them."""
@@ -26,6 +28,8 @@ PURPOSES = {
     "extract.conversation": "Reading a conversation whole",
     "extract.verify": "Second reader of a conversation",
     "consolidate.cluster": "Dream",
+    "dream.plan": "Dream",
+    "dream.verify": "Second reader of a dream",
     "consolidate.verify": "Second reader of a dream",
     "consolidate.cues": "Cues for recall, in a dream",
     "consolidate.procedure": "Procedures, in a dream",
@@ -39,7 +43,9 @@ PURPOSES = {
 
 def cost(visit: Visit) -> Response:
     """Return what calls took in the days that were asked for."""
-    span = visit.number("days", 30, most=spending.MOST_DAYS)
+    this_month = visit.asked("days") == _MONTH
+    days_of_month = date.fromisoformat(days.today(visit.app)).day
+    span = days_of_month if this_month else visit.number("days", 30, most=spending.MOST_DAYS)
     if not span:
         raise UsageError("days is at least 1", fix="Take a link on the page.")
     found = spending.spent(visit.app, span)
@@ -55,6 +61,8 @@ def cost(visit: Visit) -> Response:
         caps=[_meter(cap) for cap in found.caps],
         span=span,
         spans=SPANS,
+        this_month=this_month,
+        asked_days=_MONTH if this_month else span,
         by=measure,
         measures=MEASURES,
         chart=_chart(found, measure),

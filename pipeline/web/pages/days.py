@@ -19,6 +19,10 @@ _TITLES = 6
 KINDS: Mapping[str, tuple[str, str]] = {
     "learned": ("Learned", "memories that are new, or came back"),
     "changed": ("Changed", "memories that say something else since"),
+    "touched": (
+        "Pinned or linked",
+        "memories that say what they said, and are pinned, related or tagged otherwise",
+    ),
     "forgotten": ("Forgotten", "memories that left"),
     "recalled": ("Recalled", "memories that were put before a prompt, or asked for"),
     "entries": ("Episodes", "what a conversation was about, once it was over"),

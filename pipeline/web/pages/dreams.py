@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from starlette.responses import Response
 
-from pipeline.app import dream_reports, undoing
+from pipeline.app import dream_reports, inbox, undoing
 from pipeline.app.changes import MemoryChange
-from pipeline.app.dream_reports import Dream
-from pipeline.core.errors import UsageError
+from pipeline.app.dream_reports import Dream, Turned
+from pipeline.core.errors import OvertakenError, UsageError
 from pipeline.text.humanize import count
 from pipeline.web.listed import ROWS
 from pipeline.web.visit import Visit
@@ -21,26 +21,34 @@ _WILL = {
     "retired": "will come back",
     "removed": "will come back",
 }
-_THEN = {"created": "left", "restored": "left", "retired": "came back", "removed": "came back"}
-"""What becomes of memories when what was done to them is undone, before it and after it."""
+"""What becomes of memories when what was done to them is undone."""
+_THEN = {"created": "came back", "restored": "came back", "retired": "left", "removed": "left"}
+"""What became of them by an undo, or a second doing, that did this to them."""
+_MOST_NAMED = 3
 
 
 def shelf(visit: Visit) -> Response:
     """Return the newest dream, or the one that was asked for, beside the list of all."""
+    return _page(visit, visit.asked("run"))
+
+
+def _page(visit: Visit, run: str, wrong: OvertakenError | None = None) -> Response:
     start = visit.number("from", 0, most=1_000_000)
     rows, total = dream_reports.newest(visit.app, start, ROWS)
-    run = visit.asked("run") or (rows[0].report.run_id if rows else "")
+    run = run or (rows[0].report.run_id if rows else "")
     found = dream_reports.dream(visit.app, run) if run else None
     return visit.page(
         "dreams.html",
         "dreams",
         "Dreams",
+        status=400 if wrong else 200,
+        wrong=wrong,
         rows=rows,
         start=start,
         most=ROWS,
         total=total,
         dream=found,
-        **(_told_of(found) if found else {}),
+        **(_told_of(visit, found) if found else {}),
     )
 
 
@@ -50,48 +58,69 @@ def undo(visit: Visit) -> Response:
     if not run or not base:
         raise UsageError("which dream?", fix="Use the button of the page.")
     found = dream_reports.dream(visit.app, base)
-    parts = undoing.take_back(visit.app, run)
-    return visit.go("dreams", _message(parts, _effect(found.every, _THEN) if found else ""), run=base)
+    try:
+        parts = undoing.take_back(visit.app, run)
+    except OvertakenError as error:
+        return _page(visit, base, error)
+    first = parts[0].undone
+    if found and not dream_reports.is_of(found, parts[0]):
+        # What stood in the way of the dream's undo.
+        verb = "Done again" if first.again else "Undone"
+        return visit.go("dreams", f"{verb}: {first.reason}. The dream can be undone now.", run=base)
+    return visit.go("dreams", _message(parts, dream_reports.turned(visit.app, found, parts)), run=base)
 
 
-def _told_of(dream: Dream) -> dict[str, Any]:
+def _told_of(visit: Visit, dream: Dream) -> dict[str, Any]:
     report = dream.report
     others = [item for item in report.refused if not item.get("later")]
     return {
         "report": report,
         "later": [item for item in report.refused if item.get("later")],
         "waiting": [item for item in others if item["to_inbox"]],
+        "put": inbox.put_by(visit.app, report.run_id),
         "refused": [item for item in others if not item["to_inbox"]],
         "yours": [name for name in report.left_alone if name not in report.nobodys],
-        "effect": _effect(dream.every, _WILL),
+        "effect": _effect(dream_reports.still_to_turn(visit.app, dream), _WILL, "will be as before"),
     }
 
 
-def _effect(changes: Iterable[MemoryChange], words: Mapping[str, str]) -> str:
-    """Return by `words` what an undo of `changes` does; what only changed is as before."""
-    otherwise = "will be as before" if words is _WILL else "as before"
+def _effect(changes: Iterable[MemoryChange], words: Mapping[str, str], otherwise: str) -> str:
+    """Return how many of `changes` are what by `words`; those that they don't name are `otherwise`."""
     numbers: dict[str, int] = {}
     for change in changes:
         word = words.get(change.word, otherwise)
         numbers[word] = numbers.get(word, 0) + 1
-    return ", ".join(f"{count(number, 'memory', 'memories')} {word}" for word, number in numbers.items())
+    parts = []
+    for word, number in numbers.items():
+        shown = "is" + word.removeprefix("are") if number == 1 and word.startswith("are ") else word
+        parts.append(f"{count(number, 'memory', 'memories')} {shown}")
+    return ", ".join(parts)
 
 
-def _message(parts: Iterable[undoing.Part], effect: str) -> str:
-    """Return what came of an undo whose effect on memories is `effect`."""
+def _message(parts: Iterable[undoing.Part], turned: Turned) -> str:
+    """Return what came of an undo."""
     undone = [part.undone for part in parts]
     again = any(item.again for item in undone)
     if all(item.already for item in undone):
         return f"It was {'done again' if again else 'undone'} before."
-    partly = sum(len(item.partly) for item in undone)
-    later = (
-        f" {count(partly, 'file')} kept what came into {'it' if partly == 1 else 'them'} since."
-        if partly
-        else ""
-    )
-    if again:
-        return f"Done again: it is as the dream left it.{later}"
-    return f"Undone: {effect or 'no memory had to change'}.{later}"
+    later = ""
+    if turned.already:
+        alone = len(turned.already) == 1
+        words = "stays as it is: it" if alone else "stay as they are: they"
+        later += f" {_named(turned.already)} {words} changed by another way in between."
+    if turned.kept:
+        later += (
+            f" {_named(turned.kept)} kept what came into {'it' if len(turned.kept) == 1 else 'them'} since."
+        )
+    effect = _effect(turned.changes, _THEN, "are as the dream left them" if again else "are as before")
+    effect = effect.replace("is as the dream left them", "is as the dream left it")
+    return f"{'Done again' if again else 'Undone'}: {effect or 'no memory had to change'}.{later}"
+
+
+def _named(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    shown = [*names[:_MOST_NAMED], *([f"{more} more"] if more > 0 else [])]
+    return " and ".join(part for part in (", ".join(shown[:-1]), shown[-1]) if part)
 
 
 PAGES = (("dreams", shelf, ("GET",)), ("dreams/undo", undo, ("POST",)))

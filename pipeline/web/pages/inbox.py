@@ -18,6 +18,10 @@ from pipeline.text.humanize import count
 from pipeline.web.listed import ROWS
 from pipeline.web.visit import Visit, is_number
 
+_KEEP = "keep"
+"""The decision to let an item wait on, with the text that was typed."""
+_DECIDED = "decided"
+"""What stands for a kind in the address of the list of what was decided."""
 _NUMBERS_NAMED = 5
 _DONE_CHARS = 60
 _WORDS: dict[str, tuple[Callable[[App, int], dict[str, Any]], str]] = {
@@ -27,7 +31,10 @@ _WORDS: dict[str, tuple[Callable[[App, int], dict[str, Any]], str]] = {
 
 
 def shelf(visit: Visit) -> Response:
-    """Return what waits, with the one that is open beside it."""
+    """Return what waits, with the one that is open beside it; or what was decided."""
+    if visit.asked("kind") == _DECIDED:
+        rows = decisions.decided(visit.app, ROWS)
+        return visit.page("inbox_decided.html", "inbox", "Decided", rows=rows, kind=_DECIDED)
     return _page(visit)
 
 
@@ -41,9 +48,16 @@ def piece(visit: Visit) -> Response:
 def decide(visit: Visit) -> Response:
     """Do what the chosen items propose, or take them off the list; many are rejected only when sure."""
     app, word = visit.app, visit.given("decision")
-    if word not in _WORDS:
+    if word not in (*_WORDS, _KEEP):
         raise UsageError("that is no decision", fix="Use the buttons of the page.")
     numbers = _numbers(visit)
+    if word != "reject" and len(numbers) == 1 and visit.all_given("text"):
+        # What was typed counts, whichever button was pressed.
+        refused = _edit(visit, numbers[0])
+        if refused is not None:
+            return refused
+    if word == _KEEP:
+        return visit.go("inbox", "It still waits, as you see it.", item=numbers[0], kind=visit.given("kind"))
     rows = decisions.waiting(app)
     if word == "reject" and len(numbers) > 1 and not visit.given("sure"):
         chosen = [row for row in rows if row["id"] in numbers]
@@ -60,7 +74,7 @@ def decide(visit: Visit) -> Response:
             failed.append((number, error))
     if failed and len(numbers) == 1:
         return _page(visit, number=numbers[0], wrong=failed[0][1])
-    undoable = [row["id"] for row in done] if word == "accept" else []
+    undoable = [row["id"] for row in done]
     message = f"{past} {_named(done)}." if done else ""
     if failed:
         numbered = ", ".join(str(number) for number, _ in failed[:_NUMBERS_NAMED])
@@ -76,11 +90,18 @@ def decide(visit: Visit) -> Response:
     )
 
 
-def edit(visit: Visit) -> Response:
-    """Let an item propose the text that a person wrote; what can't be taken is shown again, whole."""
-    app, number, text = visit.app, _numbers(visit)[0], visit.given("text")
+def _edit(visit: Visit, number: int) -> Response | None:
+    """Let item `number` propose the text that a person wrote, where it is another than what they were shown.
+
+    What can't be taken is shown again, whole; that page is returned.
+    """
+    app, text = visit.app, visit.given("text")
+    if digest(text) == visit.given("seen"):
+        return None
     try:
         now = decisions.text_of(app, number)
+        if text.strip() == now.strip():
+            return None
         if digest(now) != visit.given("seen"):
             raise UsageError(
                 "somebody changed it while you were at it",
@@ -89,20 +110,28 @@ def edit(visit: Visit) -> Response:
         decisions.edit(app, number, text, seen=now)
     except ReverieError as error:
         return _page(visit, number=number, wrong=error, edited=text)
-    if visit.given("decision") != "accept":
-        return visit.go("inbox", "Changed. It still waits.", item=number, kind=visit.given("kind"))
-    return decide(visit)
+    return None
 
 
 def undo(visit: Visit) -> Response:
-    """Take back what was accepted here last; each waits again."""
+    """Take back what was accepted or rejected here; each waits again."""
     app, numbers = visit.app, _numbers(visit)
     runs = list(dict.fromkeys(decisions.made_by(app, numbers)))
     for run in runs:
         undoing.take_back(app, run)
-    message = f"Taken back: {count(len(runs), 'change')}. What you accepted waits again."
+    again = decisions.take_back_rejections(app, numbers)
+    parts = [f"Taken back: {count(len(runs), 'change')}. What you accepted waits again."] if runs else []
+    parts += (
+        [f"{count(again, 'item')} that you rejected {'waits' if again == 1 else 'wait'} again."]
+        if again
+        else []
+    )
+    kind = visit.given("kind")
     return visit.go(
-        "inbox", message if runs else "Nothing to take back.", item=numbers[0], kind=visit.given("kind")
+        "inbox",
+        " ".join(parts) or "Nothing to take back.",
+        item=numbers[0],
+        kind="" if kind == _DECIDED else kind,
     )
 
 
@@ -160,13 +189,18 @@ def _opened(visit: Visit, rows: Sequence[dict[str, Any]], number: int) -> dict[s
         "run_url": visit.run(row["run"], "extract") if row["run"] else "",
         "text": text,
         "seen": digest(text),
-        "facts": facts_of(row),
+        "facts": _facts(row),
         "quotes": words_said(row["payload"]),
         "proposer": proposer(row),
         "before": place_in[at - 1] if at > 0 else 0,
         "behind": place_in[at + 1] if 0 <= at < len(place_in) - 1 else 0,
         "editing": bool(visit.asked("edit")),
     }
+
+
+def _facts(row: dict[str, Any]) -> dict[str, str]:
+    """Return what `row` says beside its text; whose words an update leaves stands beside old and new."""
+    return {k: v for k, v in facts_of(row).items() if row["kind"] != "update" or k != "who says it"}
 
 
 def _of_kind(rows: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
@@ -200,6 +234,5 @@ PAGES = (
     ("inbox", shelf, ("GET",)),
     ("inbox/item", piece, ("GET",)),
     ("inbox/decide", decide, ("POST",)),
-    ("inbox/edit", edit, ("POST",)),
     ("inbox/undo", undo, ("POST",)),
 )

@@ -45,6 +45,7 @@ async function open(row) {
 function move(by) {
   const all = rows();
   const row = all[all.indexOf(opened()) + by];
+  if (!leaves()) return;
   if (row) open(row);
   else if (inPane(by > 0 ? "j" : "k")) inPane(by > 0 ? "j" : "k").click();
 }
@@ -68,6 +69,11 @@ function edit() {
   box.open = true;
   box.querySelector("textarea").focus();
 }
+
+const box = () => document.getElementById("text");
+const typedIn = () => box() && box().value !== box().defaultValue;
+// What was typed goes with the form of the open item alone.
+const leaves = () => !typedIn() || confirm("What you typed into the text is not kept yet. Leave it?");
 
 const DOES = {
   j: () => move(1),
@@ -102,7 +108,12 @@ if (pane) {
     const link = event.target.closest("a");
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey || innerWidth < 960) return;
     event.preventDefault();
-    open(link.closest(".pick"));
+    if (leaves()) open(link.closest(".pick"));
+  });
+  document.getElementById("many").addEventListener("submit", (event) => {
+    if (leaves()) return;
+    event.preventDefault();
+    decided = false;
   });
   // Back from another page the browser may show this one as it was left.
   addEventListener("pageshow", () => { decided = false; });
