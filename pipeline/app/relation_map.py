@@ -190,8 +190,16 @@ class _Folder:
         )
 
 
+FEW = 1_000
+"""Memories of which a map is made at once."""
 _MAPS: WeakKeyDictionary[Store, tuple[list[_Folder], RelationMap]] = WeakKeyDictionary()
 """The map of last time by its first store: a server that keeps stores open makes it anew after a change."""
+
+
+def is_at_hand(app: App) -> bool:
+    """Whether a map takes no time that one would notice: there are few memories, or it was made before."""
+    stores = [scope.open_store() for scope in scopes.all_of(app) if not scope.is_fresh]
+    return not stores or stores[0] in _MAPS or sum(len(store.scan().documents) for store in stores) <= FEW
 
 
 def mapped(app: App) -> RelationMap:

@@ -1,11 +1,13 @@
 """The graph's page: what is drawn, the same as a list, and hostile names that stay text."""
 
 import json
+import re
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
 
+from pipeline.app import relation_map
 from pipeline.app.application import App
 from pipeline.app.relation_map import Bond, RelationMap, Spot, Wanted, mapped
 from pipeline.web import alone
@@ -121,3 +123,15 @@ def test_nothing_leaves_the_json_that_stands_in_a_file():
 def test_what_stands_inline_in_a_file_can_not_end_itself():
     assert "</script" not in (STATIC / "graph.js").read_text().lower()
     assert "</style" not in (STATIC / "style.css").read_text().lower()
+
+
+def test_of_many_memories_a_page_comes_first_that_says_what_takes_so_long(browser, monkeypatch):
+    monkeypatch.setattr(relation_map, "FEW", 0)
+    first = browser.get("graph?type=decision")
+    assert first.status == 200 and "takes some seconds" in first.text and "graph-list" not in first.text
+    (onward,) = re.findall(r'href="/[^/]+/([^"]+)" data-onward', first.text)
+    assert onward == "graph?whole=1&amp;type=decision"
+    whole = browser.get(onward.replace("&amp;", "&")).text
+    assert "graph-list" in whole and "data-onward" not in whole
+    # It is made only once.
+    assert "graph-list" in browser.get("graph").text

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from starlette.responses import JSONResponse, Response
 
-from pipeline.app.relation_map import RelationMap, Spot, Wanted, mapped
+from pipeline.app.relation_map import RelationMap, Spot, Wanted, is_at_hand, mapped
 from pipeline.web import drawn
 from pipeline.web.visit import Visit
 
@@ -17,7 +17,10 @@ _MOST_GROUP = 1_000_000
 
 
 def graph(visit: Visit) -> Response:
-    """Return the picture with its choices, and the list."""
+    """Return the picture with its choices, and the list; first a page that says so where they take long."""
+    if not visit.asked("whole") and not is_at_hand(visit.app):
+        onward = visit.url("graph", whole=1, **_chosen(visit))
+        return visit.page("graph_wait.html", "graph", "Graph", whole=onward)
     whole = mapped(visit.app)
     return visit.page(
         "graph.html",
@@ -47,13 +50,7 @@ def _listed(visit: Visit, whole: RelationMap) -> dict[str, Any]:
     wanted = _wanted(visit)
     part = whole.part(wanted)
     start = visit.number("from", 0, most=1_000_000)
-    chosen = {
-        "type": wanted.type,
-        "band": wanted.band,
-        "relation": wanted.relation,
-        "group": wanted.group or "",
-    }
-
+    chosen = _chosen(visit)
     return {
         "part": part,
         "wanted": wanted,
@@ -74,6 +71,16 @@ def _wanted(visit: Visit) -> Wanted:
         visit.asked("relation"),
         visit.number("group", 0, most=_MOST_GROUP),
     )
+
+
+def _chosen(visit: Visit) -> dict[str, Any]:
+    wanted = _wanted(visit)
+    return {
+        "type": wanted.type,
+        "band": wanted.band,
+        "relation": wanted.relation,
+        "group": wanted.group or "",
+    }
 
 
 def _address(visit: Visit, _: int, spot: Spot) -> str:
