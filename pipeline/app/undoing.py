@@ -101,6 +101,8 @@ def _require_meant(app: App, found: list[tuple[App, str]]) -> None:
     scope, change_id = found[0]
     reason = next(item.reason for item in scope.open_store().history() if item.run == change_id)
     here = next((each for each in scopes.keepers(app) if each.store_path == path), app)
+    if scope_of(here) == scope_of(scope):
+        return
     it = "--user" if scope.is_user_scope else history.short_id(scope, change_id)
     raise InputError(
         f"nothing more to undo for {scopes.SHOWN[scope_of(here)]}; the next change is for"

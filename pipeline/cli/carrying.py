@@ -155,7 +155,7 @@ def sync(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Keep memories in step: on several machines, or with another format.
+    """Keep memories in step, on machines or in formats.
 
     `sync init REMOTE` begins with a git repository of their own: an address, or a folder that becomes one.
     `sync` syncs now, as the background worker does; `sync status` says what waits; `sync leave` ends it.

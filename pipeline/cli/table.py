@@ -107,9 +107,7 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
         "open": Entry("page", "open_page", "Show memories, dreams, inbox and cost in a browser."),
         "import": Entry("carrying", "import_memories", "Take in memories of another program."),
         "export": Entry("carrying", "export", "Write memories in the format of another program."),
-        "sync": Entry(
-            "carrying", "sync", "Keep memories in step: on several machines, or with another format."
-        ),
+        "sync": Entry("carrying", "sync", "Keep memories in step, on machines or in formats."),
         "team": Entry("team", "team", "Share memories with a team, in a PostgreSQL database."),
         "share": Entry("team", "share", "Give the team a copy of a memory in your name."),
         "unshare": Entry("team", "unshare", "Take a memory back that you shared with the team."),

@@ -31,7 +31,10 @@ PersonOption = Annotated[str, typer.Option("--as", metavar="PERSON", help="As wh
 
 @team.command()
 def init(name: TeamName, database: DatabaseOption, person: PersonOption, as_json: JsonOption = False) -> None:
-    """Set the database up where that is needed, found a team, and join it with this project."""
+    """Found a team, and join it with this project.
+
+    The database is set up where that is needed.
+    """
     done = use_case.found_team(App(), name, database, person)
     output.data(done, lambda: _tell_joined(done), as_json=as_json)
     _end(done.first)
@@ -56,7 +59,10 @@ def invite(
 
 @team.command()
 def join(name: TeamName, database: DatabaseOption, as_json: JsonOption = False) -> None:
-    """Have the team's memories in this project from now on, below ``team/``."""
+    """Have the team's memories in this project from now on.
+
+    They lie below ``team/`` in its memory folder.
+    """
     done = use_case.join(App(), name, database)
     output.data(done, lambda: _tell_joined(done), as_json=as_json)
     _end(done.first)
@@ -75,7 +81,10 @@ def sync_now(
     force: Annotated[bool, typer.Option("--force", help="Take in doubtful texts as well.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Bring the team's memories in step now; the worker does so by itself."""
+    """Bring the team's memories in step now.
+
+    The worker does so by itself.
+    """
     done = use_case.now(App(), force=force)
     output.data(done, lambda: _tell(done), as_json=as_json)
     _end(done)
@@ -83,7 +92,10 @@ def sync_now(
 
 @team.command()
 def leave(as_json: JsonOption = False) -> None:
-    """Leave the team: what you shared stays with the others, what they shared stays here as it is now."""
+    """Leave the team; what was shared stays.
+
+    What you shared stays with the others, and what they shared stays here as it is now.
+    """
     name, folder = use_case.leave(App())
     output.data({"left": name, "folder": folder}, lambda: output.line(f"You left {name}"), as_json=as_json)
     output.talk(f"Its memories stay in {folder} as they are now; remove that folder if you don't want them.")

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.core import jsonl
+from pipeline.core.atomic import ensure_dir
 from pipeline.core.clock import parse_time
 from pipeline.core.errors import InputError
 from pipeline.core.ids import digest, new_id
@@ -122,7 +123,7 @@ class KeiSeiRecords(Plain):
     @contextmanager
     def saving(self, path: Path) -> Iterator[None]:
         """Hold the journals' own locks, so that no task that ends meanwhile is lost."""
-        path.mkdir(parents=True, exist_ok=True)
+        ensure_dir(path)
         with ExitStack() as held:
             for name in (TASKS, CLAIMS):
                 held.enter_context(journals.alone(path / name))

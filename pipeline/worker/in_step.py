@@ -11,7 +11,6 @@ from pipeline.core.home import Home
 from pipeline.core.ids import new_id
 from pipeline.domain.job import Job, JobKind
 from pipeline.ledger import jobs
-from pipeline.revision import Door
 from pipeline.verify.flaw import Flaw
 from pipeline.worker import retry
 from pipeline.worker.context import WorkerContext, log_fields
@@ -58,6 +57,7 @@ class InStep:
 
     def _share(self, share: Share, folder: Store) -> None:
         """Give a team, whose folder that is, what the project has for it, or ask; as ``team.share`` says."""
+        from pipeline.revision import Door
         from pipeline.sharing import choosing
 
         context, state = self._context, share.read()

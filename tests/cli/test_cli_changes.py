@@ -291,7 +291,7 @@ def test_going_back_step_by_step_never_leaves_for_another_store_unasked(desk):
     assert "all projects" in refused.err and "i-prefer-short-names" in refused.err
     assert len(do("list", "--json").json) == 2
     # It says by which command that one goes; the next step is another store's again.
-    (command,) = re.findall(r"`reverie (undo \w+)`", refused.err)
+    (command,) = re.findall(r"`reverie (undo [\w-]+)`", refused.err)
     assert "i-prefer-short-names" in do(*command.split()).out
     assert "this project" in do("undo", code=1).err
     do("add", "The lake is deep.")
