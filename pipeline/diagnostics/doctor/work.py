@@ -103,7 +103,9 @@ def _unread(app: App, ledger: Ledger) -> Iterator[Finding]:
 
 def _jobs(ledger: Ledger, down: Outage | None) -> Iterator[Finding]:
     for job in jobs.list_jobs(ledger, state="parked"):
-        message = f"{job.kind} {job.key} was given up after {job.attempts} tries: {job.last_error}"
+        message = (
+            f"{job.kind} {job.key} was given up after {count(job.attempts, 'try', 'tries')}: {job.last_error}"
+        )
         yield Finding("error", "jobs", message, mends("parked"))
     for held in obstacles(jobs.list_jobs(ledger, state="waiting"), down)[:3]:
         yield Finding("note", "jobs", f"{held['jobs']}: {held['cause']}", TRIED_AGAIN)
