@@ -12,7 +12,7 @@ from tests.support.machines import Storm, git, kept_words
 POINTS = tuple(point for point in faults.POINTS if point.startswith(("sync.", "store.")))
 
 MANY = int(os.environ.get("REVERIE_TEST_STORM", "150"))
-"""Changes of the long storm; of two thousand (``REVERIE_TEST_STORM=2000 make sweeps``) it takes many minutes."""
+"""Changes of the long storm; two thousand (``REVERIE_TEST_STORM=2000 make sweeps``) take many minutes."""
 
 
 def _weather(storm: Storm) -> None:
