@@ -54,14 +54,20 @@ def _tell_begun(begun: machines.Begun) -> None:
     _tell(begun.first)
 
 
-def _tell(done: Synced) -> None:
+def summary(done: Synced, *, unit: str, here: str = "") -> str:
+    """Return on one line what `done` sent, in `unit`, and what came or left, with `here` behind it."""
     parts = [
-        f"{count(number, 'memory', 'memories')} {word}"
-        for number, word in ((done.came, "came or changed here"), (done.left, "left here"))
+        f"{count(number, 'memory', 'memories')} {word}{here}"
+        for number, word in ((done.came, "came or changed"), (done.left, "left"))
         if number
     ]
-    sent = f"{count(done.told, 'record')} {'kept to be sent' if done.error else 'sent'}" if done.told else ""
-    output.line("; ".join([*([sent] if sent else []), *parts]) or "nothing new on either side")
+    fate = "kept to be sent" if done.error else "sent"
+    sent = [f"{count(done.told, unit)} {fate}"] if done.told else []
+    return "; ".join([*sent, *parts]) or "nothing new on either side"
+
+
+def _tell(done: Synced) -> None:
+    output.line(summary(done, unit="record", here=" here"))
     _tell_kept(done.held, done.refused)
     if done.asked:
         output.line(f"{count(done.asked, 'question')} for you: `reverie inbox`")

@@ -11,6 +11,7 @@ from pipeline.app.application import App
 from pipeline.app.team import Joined, Standing
 from pipeline.cli import named_rows, output
 from pipeline.cli.groups import HELP_OPTIONS
+from pipeline.cli.machines import summary
 from pipeline.cli.options import JsonOption
 from pipeline.core import zone
 from pipeline.sharing.run import Synced
@@ -136,15 +137,7 @@ def _tell_shared(called: str, done: Synced) -> None:
 
 
 def _tell(done: Synced) -> None:
-    parts = [
-        f"{count(number, 'memory', 'memories')} {word}"
-        for number, word in ((done.came, "came or changed"), (done.left, "left"))
-        if number
-    ]
-    sent = (
-        [f"{count(done.told, 'revision')} {'kept to be sent' if done.error else 'sent'}"] if done.told else []
-    )
-    output.line("; ".join([*sent, *parts]) or "nothing new on either side")
+    output.line(summary(done, unit="revision"))
     named_rows.tell([f"does not go out: {row['name']}: {row['why']}" for row in done.held])
     named_rows.tell([f"does not come in: {row['name']}: {row['why']}" for row in done.refused])
 

@@ -4,14 +4,13 @@ import json
 import socket
 import stat
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.http_server import Quiet, listening
 from tests.support.model import HELP, PROGRAM, Api, FakeClaude
 
 
@@ -19,31 +18,17 @@ from tests.support.model import HELP, PROGRAM, Api, FakeClaude
 def api() -> Iterator[Api]:
     api = Api()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(Quiet):
         def do_POST(self) -> None:
             api.requests.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
             api.headers.append({name.lower(): value for name, value in self.headers.items()})
             status, headers, body = api.answers.pop(0)
             data = body.encode() if isinstance(body, str) else json.dumps(body).encode()
-            self.send_response(status)
             kind = "text/html" if isinstance(body, str) else "application/json"
-            for name, value in {"content-type": kind, "content-length": str(len(data)), **headers}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(data)
+            self.send(status, kind, data, headers)
 
-        def log_message(self, *_: Any) -> None:
-            return
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    api.url = f"http://127.0.0.1:{server.server_address[1]}"
-    yield api
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with listening(Handler) as api.url:
+        yield api
 
 
 @pytest.fixture

@@ -8,15 +8,14 @@ what it was sent and what it would charge for.
 from __future__ import annotations
 
 import json
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.support.http_server import Quiet, listening
 from tests.support.loopback import KEY_VARIABLE, Answer, LoopbackApi, NoReply, few_authorities
 from tests.support.model import borne_out
 
@@ -162,7 +161,7 @@ def serving_batches(answer: Answer, reader: Answer = borne_out) -> Iterator[Batc
     """Run a BatchApi until the block ends."""
     api = BatchApi(answer, reader)
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(Quiet):
         def do_POST(self) -> None:
             raw = self.rfile.read(int(self.headers.get("content-length") or 0))
             self._respond(api.call("POST", self.path, json.loads(raw or b"{}")))
@@ -181,25 +180,7 @@ def serving_batches(answer: Answer, reader: Answer = borne_out) -> Iterator[Batc
                 kind, lines = "application/x-jsonl", [json.dumps(line).encode() + b"\n" for line in reply]
                 data = b"".join(lines)
                 cut = len(data) if api.cut < 0 else len(b"".join(lines[: api.cut])) + 10
-            self.send_response(status)
-            headers = {"content-type": kind, "content-length": str(len(data)), **headers}
-            for name, value in headers.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(data[:cut])
-            self.close_connection = cut < len(data)
+            self.send(status, kind, data, headers, cut=cut)
 
-        def log_message(self, *_: Any) -> None:
-            return
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    api.url = f"http://127.0.0.1:{server.server_address[1]}"
-    try:
+    with listening(Handler) as api.url:
         yield api
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

@@ -16,13 +16,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
 
 from pipeline.llm import ping
 from pipeline.llm.prompts import load
+from tests.support.http_server import Quiet, listening
 from tests.support.model import borne_out, is_second
 
 PING = load(ping.PURPOSE).render().strip()
@@ -197,7 +197,7 @@ def serving(answer: Answer, reader: Answer = borne_out) -> Iterator[LoopbackApi]
     """Run a LoopbackApi until the block ends."""
     api = LoopbackApi(answer, reader)
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(Quiet):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
             response = api.take(body)
@@ -207,25 +207,7 @@ def serving(answer: Answer, reader: Answer = borne_out) -> Iterator[LoopbackApi]
                     self.rfile.read(1)  # until the other side hangs up
                 return
             status, headers, reply = response
-            data = json.dumps(reply).encode()
-            self.send_response(status)
-            headers = {"content-type": "application/json", "content-length": str(len(data)), **headers}
-            for name, value in headers.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(data)
+            self.send(status, "application/json", json.dumps(reply).encode(), headers)
 
-        def log_message(self, *_: Any) -> None:
-            return
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    api.url = f"http://127.0.0.1:{server.server_address[1]}"
-    try:
+    with listening(Handler) as api.url:
         yield api
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
