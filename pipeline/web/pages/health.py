@@ -55,7 +55,7 @@ def examination(visit: Visit) -> Response:
 
 def trouble(visit: Visit) -> Response:
     """Return the errors that doctor finds, as a part; a line where there is none."""
-    errors = [finding for finding in doctor.examine(visit.app) if finding.level == "error"]
+    errors = [finding for finding in _doctor(visit) if finding.level == "error"]
     return visit.part("health_trouble.html", errors=errors, most=_MOST_ERRORS)
 
 
@@ -150,7 +150,12 @@ def _run(run: dict[str, Any], now: datetime) -> dict[str, Any]:
 
 
 def _examined(visit: Visit) -> dict[str, Any]:
-    return _findings(doctor.examine(visit.apart), "things looked at", worst_first=False)
+    return _findings(_doctor(visit), "things looked at", worst_first=False)
+
+
+def _doctor(visit: Visit) -> list[Finding]:
+    """Return what doctor finds, by stores of its own: it reads them whole, and other pages wait for none."""
+    return doctor.examine(visit.apart)
 
 
 def _audited(visit: Visit) -> dict[str, Any]:
