@@ -100,18 +100,19 @@ def defer(connection: psycopg.Connection[Any], team: str, wanted: Sequence[Wante
     return len(fresh)
 
 
-def waiting(connection: psycopg.Connection[Any], team: str, machine: str) -> tuple[Waiting, ...]:
-    """Return the queues in which `machine` may work now, the most urgent first.
+def waiting(connection: psycopg.Connection[Any], team: str, machine: str = "") -> tuple[Waiting, ...]:
+    """Return the queues of whoever asks in which something is left, the most urgent first.
 
-    One that another machine works at is not among them, and neither is one whose jobs are put off.
+    For a `machine` only those in which it may work now: no other machine does, and a job is due.
     """
     rows = connection.execute(
         "SELECT DISTINCT ON (job.queue_name) job.queue_name, job.args ->> 'project', job.args ->> 'key',"
         " job.priority, job.id FROM procrastinate_jobs AS job LEFT JOIN lease ON lease.team = %(team)s"
         " AND lease.name = %(lease)s || job.queue_name AND lease.until > clock_timestamp()"
         " AND NOT (lease.login = session_user AND lease.machine = %(machine)s)"
-        " WHERE job.status IN ('todo', 'doing') AND coalesce(job.scheduled_at, '-infinity') <= now()"
-        " AND job.queue_name LIKE left(backlog_queue(%(team)s, ''), 14) || '/%%' AND lease.name IS NULL"
+        " WHERE job.status IN ('todo', 'doing')"
+        " AND job.queue_name LIKE left(backlog_queue(%(team)s, ''), 14) || '/%%'"
+        " AND (%(machine)s = '' OR (lease.name IS NULL AND coalesce(job.scheduled_at, '-infinity') <= now()))"
         " ORDER BY job.queue_name, job.priority DESC, job.id",
         {"team": team, "lease": _LEASE, "machine": machine},
     ).fetchall()

@@ -134,10 +134,9 @@ class TeamWorker:
         return False
 
     def _is_open(self, table: _Table) -> bool:
-        """Whether anything is left for this login that this machine might do."""
+        """Whether anything is left for this login that this machine can do, now or when another one dies."""
         try:
-            mine = {found.key for found in table.ask(queue.waiting, self._machine)}
-            return bool(mine - self.done.absent) or table.left() > len(self.done.absent)
+            return any(self._file(found.key) for found in table.ask(queue.waiting))
         except TeamError:
             return True
 
@@ -185,8 +184,9 @@ class TeamWorker:
     ) -> bool:
         if isinstance(error, TeamError):
             raise error  # Its job stays as it is until somebody takes the lease again.
-        if isinstance(error, SpendError | PROVIDER_DOWN):
-            table.ask(queue.put_back, token, item, seconds=CLOSED_SECONDS, counted=False)
+        if isinstance(error, (SpendError, *PROVIDER_DOWN)):
+            # The worker waits, not the job: somebody else may have room sooner.
+            table.ask(queue.put_back, token, item, seconds=0, counted=False)
             self._wait_for(table, str(error))
             return False
         decision = retry.extraction(table.attempts).retry_after(error, item.attempts + 1)
@@ -293,10 +293,6 @@ class _Table:
     def fetch(self, name: str) -> Item | None:
         """Take the first job of the queue `name`."""
         return self.line.ask(lambda connection: queue.fetch(connection, name, self.number))
-
-    def left(self) -> int:
-        """Return how many transcripts of this login wait or are being read."""
-        return int(self.ask(queue.open_of_mine))
 
     def end(self) -> None:
         number = self._number

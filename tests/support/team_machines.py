@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import random
+import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -101,3 +104,71 @@ def said_in(prompts: Iterable[str]) -> Counter[str]:
     """Return how often a model was asked about each fact."""
     lines = (line for prompt in prompts for line in new_dialogue(prompt).splitlines())
     return Counter("The port of" + line.split("The port of")[1] for line in lines if "The port of" in line)
+
+
+@dataclass
+class Seen:
+    """What was seen of workers at work: how many were killed, and the most connections and kilobytes.
+
+    `early` and `late` are the most that a worker held in the first and the last third of its life.
+    """
+
+    kills: int = 0
+    connections: int = 0
+    early: int = 0
+    late: int = 0
+    outputs: list[str] = field(default_factory=list)
+
+
+def storm(
+    machines: Sequence[Machine],
+    command: Callable[[Machine], subprocess.Popen[str]],
+    *,
+    kill_every: int,
+    calls: Callable[[], int],
+    connections: Callable[[], int],
+    seed: int = 1,
+) -> Seen:
+    """Run a worker on each machine until all have ended, and kill one now and then, which is begun again.
+
+    One is killed each time the model was called `kill_every` times more, by `calls`; none with 0.
+    """
+    seen, chance = Seen(), random.Random(seed)
+    running = {number: command(machine) for number, machine in enumerate(machines)}
+    due = kill_every
+    held: dict[int, list[int]] = {}
+    while running:
+        for number, process in list(running.items()):
+            try:
+                process.wait(timeout=0.2 / len(running))
+            except subprocess.TimeoutExpired:
+                held.setdefault(process.pid, []).append(kilobytes(process.pid))
+                continue
+            out, err = process.communicate()
+            assert process.returncode in (0, -signal.SIGKILL), err
+            if process.returncode:
+                running[number] = command(machines[number])
+            else:
+                seen.outputs.append(out)
+                del running[number]
+        seen.connections = max(seen.connections, connections())
+        if kill_every and running and calls() >= due:
+            due = calls() + kill_every
+            victim = chance.choice(list(running.values()))
+            if victim.poll() is None:
+                victim.kill()
+                seen.kills += 1
+    for values in held.values():
+        third = max(1, len(values) // 3)
+        seen.early = max(seen.early, *values[:third])
+        seen.late = max(seen.late, *values[-third:])
+    return seen
+
+
+def kilobytes(pid: int) -> int:
+    """Return how much memory a process holds, 0 for one that is gone."""
+    try:
+        text = Path(f"/proc/{pid}/status").read_text("ascii")
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in text.splitlines() if line.startswith("VmRSS:")), 0)

@@ -124,11 +124,11 @@ def test_no_cap_of_the_teams_is_passed_and_the_work_waits_for_it(work, laptop, t
     assert laptop.reverie("team", "cap", "day", "0.01").returncode == 0
     box = Machine(tmp_path / "box", api.environment, laptop.projects)
     process = box.begin(work.name, url)
-    for line in process.stderr:
-        if "cap" in line:
-            break
+    seen = next(line for line in process.stderr if "cap is reached" in line)
+    assert seen.startswith("waiting: ")
     process.terminate()
-    assert ended(process)[0] == 0
+    code, _, err = ended(process)
+    assert code == 0, err
     assert (box.facts(), api.prompts) == ({}, [])
     assert work.as_("ann", spending.spent, work.team, "day") <= Decimal("0.01")
     assert laptop.reverie("team", "cap", "day", "none").returncode == 0
