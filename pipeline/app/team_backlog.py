@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from pipeline.ledger.conversations import Conversation
     from pipeline.worker import Worker
     from pipeline.worker.team_calls import TeamCalls
-    from pipeline.worker.team_worker import Done, Served
+    from pipeline.worker.team_table import Served
+    from pipeline.worker.team_worker import Done
 
 SPANS = ("day", "month")
 
@@ -148,7 +149,9 @@ def serve(
             yield found
 
     machine = machine_id(app.home)
-    return TeamWorker(served, machine, roots, worker, stop=stop, tell=tell).run(until_empty=until_empty)
+    return TeamWorker(served, machine, roots, worker, dreams=app.settings.dream, stop=stop, tell=tell).run(
+        until_empty=until_empty
+    )
 
 
 def _amount(span: str, dollars: str) -> Decimal | None:
@@ -167,7 +170,7 @@ def _amount(span: str, dollars: str) -> Decimal | None:
 
 def _named(database: str, name: str) -> list[Served]:
     """Return the team `name` at `database`, which this login joins where it was invited."""
-    from pipeline.worker.team_worker import Served
+    from pipeline.worker.team_table import Served
 
     if not database or not name:
         raise UsageError("--database and --name go together", fix="Name the team and where its database is.")
@@ -184,13 +187,15 @@ def _named(database: str, name: str) -> list[Served]:
 
 def _joined(app: App) -> list[Served]:
     """Return the teams that projects of this home are in."""
-    from pipeline.worker.team_worker import Served
+    from pipeline.worker.team_table import Served
 
     found: dict[tuple[str, str], Served] = {}
     for turn in turns(app.home):
         state = Share.of(app.home, Path(turn.store)).read() if turn.team else None
         if state is not None and state.team:
-            found[state.remote, state.team] = Served(parse(state.remote), state.team, state.team_name)
+            found[state.remote, state.team] = Served(
+                parse(state.remote), state.team, state.team_name, Path(turn.store)
+            )
     if not found:
         raise InputError(
             "no project here is in a team",

@@ -34,6 +34,17 @@ CREATE TABLE outage (
     PRIMARY KEY (team, login, provider)
 );
 
+-- The last dream over a team's memories: by whom, and up to which revision they were looked at.
+CREATE TABLE dream (
+    team uuid PRIMARY KEY REFERENCES team,
+    login name NOT NULL,
+    machine text NOT NULL,
+    latest bigint NOT NULL,
+    at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+
+ALTER TABLE dream ENABLE ROW LEVEL SECURITY;
+CREATE POLICY mine ON dream FOR SELECT USING (team IN (SELECT my_teams()));
 ALTER TABLE reading ENABLE ROW LEVEL SECURITY;
 ALTER TABLE outage ENABLE ROW LEVEL SECURITY;
 -- A transcript's name tells what somebody works at: nobody but its own login reads it.
@@ -89,6 +100,21 @@ BEGIN
     RETURN true;
 END $$;
 
+-- False where the lease for it is another's by now.
+CREATE FUNCTION note_dream(which uuid, holding uuid, from_machine text, up_to bigint) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = reverie_team, pg_temp AS $$
+BEGIN
+    PERFORM FROM lease WHERE team = which AND name = 'dream' AND token = holding AND login = session_user
+        FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    INSERT INTO dream (team, login, machine, latest) VALUES (which, session_user, from_machine, up_to)
+        ON CONFLICT (team) DO UPDATE SET login = excluded.login, machine = excluded.machine,
+            latest = excluded.latest, at = clock_timestamp();
+    RETURN true;
+END $$;
+
 CREATE FUNCTION note_outage(which uuid, of_provider text, why text, seconds double precision) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = reverie_team, pg_temp AS $$
 BEGIN
@@ -121,7 +147,7 @@ BEGIN
         WHERE m.team = which GROUP BY m.login ORDER BY m.login;
 END $$;
 
-GRANT SELECT ON reading, outage TO PUBLIC;
+GRANT SELECT ON reading, outage, dream TO PUBLIC;
 GRANT USAGE ON SCHEMA reverie_queue TO PUBLIC;
 GRANT SELECT, INSERT, UPDATE, DELETE ON reverie_queue.procrastinate_jobs, reverie_queue.procrastinate_events,
     reverie_queue.procrastinate_workers TO PUBLIC;

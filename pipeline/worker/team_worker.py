@@ -14,8 +14,8 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from threading import Event, Thread
-from typing import TYPE_CHECKING, Any
+from threading import Event
+from typing import TYPE_CHECKING
 
 from pipeline.core import faults
 from pipeline.core.errors import (
@@ -32,15 +32,17 @@ from pipeline.core.errors import (
 from pipeline.domain.job import Job
 from pipeline.intake.ingest import ingest_file, stat_of
 from pipeline.ledger import conversation_states
-from pipeline.record import changing, field, record
-from pipeline.team import leases, queue, spending
-from pipeline.team.connecting import Address, Line
+from pipeline.record import changing, field
+from pipeline.team import dreams, leases, queue, spending
 from pipeline.team.queue import Item, Waiting
+from pipeline.text.humanize import count
 from pipeline.worker import retry
 from pipeline.worker.retry import Stop, Wait
 from pipeline.worker.team_calls import TeamCalls
+from pipeline.worker.team_table import Pulse, Served, Table
 
 if TYPE_CHECKING:
+    from pipeline.config import DreamSettings
     from pipeline.extraction.outcome import Outcome
     from pipeline.worker.jobs import Worker
 
@@ -48,19 +50,10 @@ LOG = logging.getLogger("reverie.worker")
 POLL_SECONDS = 2.0
 ABSENT_SECONDS = 600.0
 """So long a transcript waits that is not on the machine which had its turn."""
+LEAST_REVISIONS = 5
+"""Revisions since the last dream that make another over a team's memories worth while."""
 CLOSED_SECONDS = 60.0
 """So long nothing is asked where a cap is reached or the provider is down."""
-_BEATS = 4
-"""Signs of life within the time of a lease."""
-
-
-@record
-class Served:
-    """One that is worked for: where its database is, and its id and name there."""
-
-    address: Address
-    team: str
-    name: str
 
 
 @changing
@@ -88,9 +81,11 @@ class TeamWorker:
         roots: Sequence[Path],
         worker: Callable[[TeamCalls], AbstractContextManager[Worker]],
         *,
+        dreams: DreamSettings,
         stop: Event,
         tell: Callable[[str], object],
     ) -> None:
+        self._dreams = dreams
         self._served = served
         self._machine = machine
         self._roots = roots
@@ -102,12 +97,15 @@ class TeamWorker:
 
     def run(self, *, until_empty: bool = False) -> Done:
         """Work until `stop` is set, or with `until_empty` until nothing is left that can be done here."""
-        tables = [_Table(served, self._machine) for served in self._served]
+        tables = [Table(served, self._machine) for served in self._served]
         try:
             while not self._stop.is_set():
                 self.done.waiting = ""
                 worked = [self._look(table) for table in tables]
                 if any(worked):
+                    continue
+                dreamt = [self._dream(table) for table in tables]
+                if any(dreamt):
                     continue
                 if until_empty and not any(self._is_open(table) for table in tables):
                     break
@@ -117,7 +115,7 @@ class TeamWorker:
                 table.end()
         return self.done
 
-    def _look(self, table: _Table) -> bool:
+    def _look(self, table: Table) -> bool:
         """Work at one queue of a team; False where there is none, or nothing can be asked now."""
         try:
             if self._is_closed(table):
@@ -133,14 +131,66 @@ class TeamWorker:
             self._wait_for(table, str(error))
         return False
 
-    def _is_open(self, table: _Table) -> bool:
+    def _dream(self, table: Table) -> bool:
+        """Dream over the team's folder here, if it is time and nobody else does; whether that was done.
+
+        What comes of it waits in the inbox of this home.
+        """
+        try:
+            if table.served.folder is None or not self._is_time(table):
+                return False
+            token = table.ask(leases.take, dreams.LEASE, self._machine, seconds=queue.LEASE_SECONDS)
+            if token is None:
+                return False
+            with Pulse(table, token) as pulse:
+                calls = TeamCalls(table.line, table.served.team, self._machine, pulse.holds, "team")
+                self._dream_over(table, token, calls)
+            table.ask(leases.give_back, token)
+            return True
+        except LeaseLostError as error:
+            LOG.warning("the dream over the team's memories: %s", error)
+        except (ReverieError, OSError, *ODD_DATA) as error:
+            self._wait_for(table, cause(error))
+        return False
+
+    def _is_time(self, table: Table) -> bool:
+        if not self._dreams.enabled:
+            return False
+        found = table.ask(dreams.since_last)
+        if found.hours is not None and found.hours < self._dreams.interval_hours:
+            return False
+        return bool(found.revisions >= LEAST_REVISIONS)
+
+    def _dream_over(self, table: Table, token: str, calls: TeamCalls) -> None:
+        from pipeline.sharing.run import sync
+        from pipeline.sharing.state import Share
+
+        folder = table.served.folder
+        assert folder is not None, "its caller has looked"
+        with self._worker(calls) as worker:
+            context = worker.context
+            latest = table.ask(dreams.since_last).latest
+            store = context.opened_store(folder)
+            sync(
+                Share.of(context.home, folder),
+                store,
+                clock=context.clock,
+                ledger=context.ledger,
+                unattended=True,
+            )
+            report = worker.dreams.dream_over(folder, of_team=True)
+        if table.ask(dreams.note, token, self._machine, latest):
+            waits = count(sum(bool(row["to_inbox"]) for row in report.refused), "proposal")
+            self._tell(f"dream over {table.served.name}: {report.word}, {waits} for the inbox")
+
+    def _is_open(self, table: Table) -> bool:
         """Whether anything is left for this login that this machine can do, now or when another one dies."""
         try:
             return any(self._file(found.key) for found in table.ask(queue.waiting))
         except TeamError:
             return True
 
-    def _serve(self, table: _Table, found: Waiting, token: str) -> bool:
+    def _serve(self, table: Table, found: Waiting, token: str) -> bool:
         worked = False
         with Pulse(table, token) as pulse:
             calls = TeamCalls(table.line, table.served.team, self._machine, pulse.holds, found.project)
@@ -155,7 +205,7 @@ class TeamWorker:
             table.ask(leases.give_back, token)
         return worked
 
-    def _do(self, table: _Table, token: str, calls: TeamCalls, item: Item) -> bool:
+    def _do(self, table: Table, token: str, calls: TeamCalls, item: Item) -> bool:
         """Read one transcript and settle its job; False where the next one of the queue has to wait."""
         path = self._file(item.key)
         if path is None:
@@ -180,7 +230,7 @@ class TeamWorker:
         return False
 
     def _settle_failure(
-        self, table: _Table, token: str, calls: TeamCalls, item: Item, error: Exception
+        self, table: Table, token: str, calls: TeamCalls, item: Item, error: Exception
     ) -> bool:
         if isinstance(error, TeamError):
             raise error  # Its job stays as it is until somebody takes the lease again.
@@ -204,13 +254,13 @@ class TeamWorker:
                 table.ask(queue.put_back, token, item, seconds=None)
         return True
 
-    def _wait_for(self, table: _Table, why: str) -> None:
+    def _wait_for(self, table: Table, why: str) -> None:
         if self.done.waiting != why:
             self._tell(f"waiting: {why}")
         self.done.waiting = why
         self._closed_until[table.served.team] = time.monotonic() + CLOSED_SECONDS
 
-    def _is_closed(self, table: _Table) -> bool:
+    def _is_closed(self, table: Table) -> bool:
         """Whether a cap is reached, or nothing was to be had from the provider a moment ago."""
         if time.monotonic() < self._closed_until.get(table.served.team, 0.0):
             return True
@@ -229,77 +279,6 @@ class TeamWorker:
             if path.resolve().is_relative_to(root.resolve()) and stat_of(path) is not None:
                 return path
         return None
-
-
-class Pulse:
-    """Shows that a worker lives while it has a lease, from a thread of its own. A lost lease stays lost."""
-
-    def __init__(self, table: _Table, token: str) -> None:
-        self._line = Line(table.served.address)
-        self._team, self._token, self._number = table.served.team, token, table.number
-        self._is_over = Event()
-        self._kept_at = time.monotonic()
-        self._is_lost = False
-        self._thread = Thread(target=self._beat, name="pulse", daemon=True)
-
-    def __enter__(self) -> Pulse:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._is_over.set()
-        self._thread.join()
-        self._line.close()
-
-    def holds(self) -> bool:
-        """Return whether the lease is still this worker's, as far as can be known."""
-        return not self._is_lost and time.monotonic() - self._kept_at < queue.LEASE_SECONDS
-
-    def _beat(self) -> None:
-        while not self._is_over.wait(queue.LEASE_SECONDS / _BEATS):
-            try:
-                if not self._line.ask(self._keep):
-                    self._is_lost = True
-                    return
-                self._kept_at = time.monotonic()
-            except TeamError as error:
-                LOG.warning("no sign of life could be given: %s", error)
-
-    def _keep(self, connection: Any) -> bool:
-        queue.beat(connection, self._number)
-        return leases.keep(connection, self._team, self._token, seconds=queue.LEASE_SECONDS)
-
-
-class _Table:
-    """A team's database as one worker sees it."""
-
-    def __init__(self, served: Served, machine: str) -> None:
-        self.served = served
-        self.machine = machine
-        self.line = Line(served.address)
-        self.attempts = 3
-        self._number: int | None = None
-
-    @property
-    def number(self) -> int:
-        """Return the number of this worker there."""
-        if self._number is None:
-            self._number = int(self.line.ask(queue.register))
-        return self._number
-
-    def ask(self, work: Callable[..., Any], *values: Any, **named: Any) -> Any:
-        return self.line.ask(lambda connection: work(connection, self.served.team, *values, **named))
-
-    def fetch(self, name: str) -> Item | None:
-        """Take the first job of the queue `name`."""
-        return self.line.ask(lambda connection: queue.fetch(connection, name, self.number))
-
-    def end(self) -> None:
-        number = self._number
-        if number is not None:
-            with suppress(TeamError):  # Others forget it after a day.
-                self.line.ask(lambda connection: queue.unregister(connection, number))
-        self.line.close()
 
 
 def _read(worker: Worker, path: Path, key: str) -> list[Outcome]:
