@@ -93,9 +93,8 @@ def test_one_machine_dreams_and_a_yes_makes_it_so_for_all(both):
     assert bodies(bob) == bodies(ann)
     assert len(bodies(bob)) == 5
     # Seen by all, and taken back by all.
-    changes = ann.told("history")
-    change = next(row["id"] for row in changes if row["id"].startswith("inbox-"))
-    assert ann.reverie("undo", change).returncode == 0
+    short = next(word for word in ann.reverie("history").stdout.split() if word.startswith("inbox-"))
+    assert ann.reverie("undo", short).returncode == 0
     assert ann.reverie("team", "sync").returncode == 0
     assert bob.reverie("team", "sync").returncode == 0
     assert sorted(bodies(bob)) == sorted(bodies(ann))
