@@ -78,7 +78,7 @@ def defer(connection: psycopg.Connection[Any], team: str, wanted: Sequence[Wante
         (str(name), str(key))
         for name, key in connection.execute(
             "SELECT queue_name, args ->> 'key' FROM procrastinate_jobs"
-            " WHERE queue_name = ANY(%s) AND status IN ('todo', 'doing')",
+            " WHERE queue_name = ANY(%s) AND status IN ('todo', 'doing', 'failed')",
             [list(names.values())],
         )
     }
