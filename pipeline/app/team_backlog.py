@@ -45,8 +45,8 @@ def give(app: App, rows: Sequence[dict[str, Any]]) -> Given:
     """Give the conversations of `rows`, which are those of `App.backlog`, to the workers of this team.
 
     Nothing here reads them from then on; `take_back` changes that. What was given before, and failed, or is
-    neither waiting there nor read, is given again. Raises TeamError where the database can't be asked, and then
-    nothing was given.
+    neither waiting there nor read, is given again. Raises TeamError where the database can't be asked, and
+    then nothing was given.
     """
     access.require_person(app.store_path)
     state, now = state_of(app), app.clock.now()

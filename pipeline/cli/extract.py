@@ -66,12 +66,7 @@ def process(
     With --batch they are asked in batches at half the price, which takes up to a day; with --team whoever
     runs `reverie worker --team` reads them. Say --yes, or be asked.
     """
-    if batch and team:
-        raise UsageError("--batch and --team exclude each other", fix="Name one of them.")
-    if cancel and not (batch or team):
-        raise UsageError("--cancel is for --batch and --team", fix="Add one of them.")
-    if limit is not None and (batch or team or not estimate):
-        raise UsageError("--limit is for --estimate alone", fix="Without it every conversation is read.")
+    _require_fitting(batch=batch, team=team, cancel=cancel, limited=limit is not None, estimate=estimate)
     app = App(store=store, graph=graph, llm=llm)
     if team and not estimate:
         from pipeline.cli import team_work
@@ -97,6 +92,16 @@ def process(
         _tell_elsewhere(app, backlog, everything=everything)
         return
     _process(app, backlog, everything=everything, as_json=as_json)
+
+
+def _require_fitting(*, batch: bool, team: bool, cancel: bool, limited: bool, estimate: bool) -> None:
+    """Raise UsageError for options of `process` that don't go together."""
+    if batch and team:
+        raise UsageError("--batch and --team exclude each other", fix="Name one of them.")
+    if cancel and not (batch or team):
+        raise UsageError("--cancel is for --batch and --team", fix="Add one of them.")
+    if limited and (batch or team or not estimate):
+        raise UsageError("--limit is for --estimate alone", fix="Without it every conversation is read.")
 
 
 def _process(app: App, backlog: list[dict[str, Any]], *, everything: bool, as_json: bool) -> None:
