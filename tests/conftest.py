@@ -1,8 +1,10 @@
 """What every test gets: a temporary home, a clean environment, and no live model calls."""
 
+import gc
 import itertools
 import os
 import time
+from collections.abc import Generator
 from functools import cached_property
 from pathlib import Path
 
@@ -92,6 +94,17 @@ class _Together(LoadScopeScheduling):  # type: ignore[misc]
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling | None:
     """Let ``--dist loadgroup`` go by what stays together."""
     return _Together(config, log) if config.getvalue("dist") == "loadgroup" else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Look for no garbage among what is collected: thousands of tests that stay till the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 @pytest.fixture(autouse=True)
