@@ -19,6 +19,7 @@ import importlib
 import json
 import os
 import pkgutil
+import re
 import resource
 import select
 import subprocess
@@ -30,7 +31,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from tests.support.bounds import bound
 
@@ -149,12 +150,18 @@ def shared_workers() -> WarmWorkers:
 
 def _warm_up() -> None:
     """Do once what every child would have to do by itself: import, compile the rules, open a model client."""
-    import frontmatter  # noqa: F401 - imported for the children, as is what follows
+    import _sha256  # noqa: F401 - imported for the children, as is what follows
+
+    import frontmatter  # noqa: F401
     import portalocker  # noqa: F401
+    import rich.cells  # noqa: F401
     import tenacity  # noqa: F401
+    import typer._click.decorators  # noqa: F401
 
     import pipeline
     from pipeline.cli.tree import program
+    from pipeline.config.rules import Settings
+    from pipeline.extraction.offline_cues import correction, is_statement, type_of
     from pipeline.safety.guard import doubt
     from pipeline.safety.redaction import redact
 
@@ -162,13 +169,38 @@ def _warm_up() -> None:
         if not found.name.endswith("__main__"):
             importlib.import_module(found.name)
     importlib.import_module("pipeline.worker.__main__")
-    assert all(program().commands.values())  # each is imported
-    # The rules are compiled at the first use, those on secrets where something like one is looked at.
+    _read_parameters(program())  # each command is imported
+    for kind in (Settings, *(type(section) for _, section in Settings.model_construct())):
+        kind.model_rebuild()
+    _compile()
+    # The other rules are compiled at the first use.
     redact(
         '{"session_id": "1", "key": "value"} at https://user@host/?token=value, --auth=1, 2026-03-02 09:00'
     )
     assert doubt("The rules are compiled at the first use.") is None
+    assert type_of("Rules.") is correction("Rules.") is None and not is_statement("Rules.")
     _ask_once()
+
+
+def _compile() -> None:
+    """Compile the patterns that wait for their first use."""
+    from pipeline.safety.late import _Late
+    from pipeline.safety.rule import Rule
+
+    known = gc.get_objects()
+    assert all(found.pattern for found in known if type(found) is _Late)
+    re.purge()  # It keeps 512 patterns: the rules are not to be those that leave first.
+    assert all(
+        re.compile(text) for rule in known if type(rule) is Rule for text in (rule.pattern, rule.inner)
+    )
+
+
+def _read_parameters(command: Any) -> None:
+    """Let `command`, and those below it, make what reads their parameters, or every run makes it."""
+    for parameter in command.params:
+        parameter.get_runtime_param()
+    for inner in getattr(command, "commands", {}).values():
+        _read_parameters(inner)
 
 
 def _ask_once() -> None:
