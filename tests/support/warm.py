@@ -150,13 +150,9 @@ def shared_workers() -> WarmWorkers:
 
 def _warm_up() -> None:
     """Do once what every child would have to do by itself: import, compile the rules, open a model client."""
-    import _sha256  # noqa: F401 - imported for the children, as is what follows
-
-    import frontmatter  # noqa: F401
+    import frontmatter  # noqa: F401 - imported for the children, as is what follows
     import portalocker  # noqa: F401
-    import rich.cells  # noqa: F401
     import tenacity  # noqa: F401
-    import typer._click.decorators  # noqa: F401
 
     import pipeline
     from pipeline.cli.tree import program
@@ -170,7 +166,8 @@ def _warm_up() -> None:
             importlib.import_module(found.name)
     importlib.import_module("pipeline.worker.__main__")
     _read_parameters(program())  # each command is imported
-    for kind in (Settings, *(type(section) for _, section in Settings.model_construct())):
+    kinds: list[Any] = [Settings, *map(type, vars(Settings.model_construct()).values())]
+    for kind in kinds:
         kind.model_rebuild()
     _compile()
     # The other rules are compiled at the first use.
@@ -189,7 +186,6 @@ def _compile() -> None:
 
     known = gc.get_objects()
     assert all(found.pattern for found in known if type(found) is _Late)
-    re.purge()  # It keeps 512 patterns: the rules are not to be those that leave first.
     assert all(
         re.compile(text) for rule in known if type(rule) is Rule for text in (rule.pattern, rule.inner)
     )
@@ -198,7 +194,7 @@ def _compile() -> None:
 def _read_parameters(command: Any) -> None:
     """Let `command`, and those below it, make what reads their parameters, or every run makes it."""
     for parameter in command.params:
-        parameter.get_runtime_param()
+        getattr(parameter, "get_runtime_param", bool)()  # not every typer that may be here makes anything
     for inner in getattr(command, "commands", {}).values():
         _read_parameters(inner)
 
