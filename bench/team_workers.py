@@ -2,9 +2,10 @@
 
     python -m bench.team_workers --conversations 2000 --workers 1 2 4 8 --latency 0.5 --kill-every 100
 
-Each worker is a machine of its own with a home and a store, all of them on this one, whose cores soon count as
-much as the model does: `cpu a talk` is what a conversation took of them, in seconds. The floor is two calls of
-`latency` seconds for each conversation, shared among the workers. Needs PostgreSQL; `make bench` leaves it out.
+Each worker is a machine of its own with a home and a store, all of them on this one, whose cores soon count
+as much as the model does: `cpu a talk` is what a conversation took of them, in seconds. The floor is two
+calls of `latency` seconds for each conversation, shared among the workers. Needs PostgreSQL; `make bench`
+leaves it out.
 """
 
 from __future__ import annotations
