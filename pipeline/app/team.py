@@ -44,9 +44,10 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How this project stands with its team; the last three are None where nobody could be asked.
+    """How this project stands with its team; three are None where its database was not asked.
 
-    `costs` are what calls of a model for the team cost, by member and project.
+    These are `members`, `machines`, and `costs`: what calls of a model for the team cost, by member and
+    project. `asked` counts the questions for a person, where two changed the same.
     """
 
     team: str
@@ -62,6 +63,7 @@ class Standing:
     members: list[dict[str, Any]] | None
     machines: list[dict[str, Any]] | None
     costs: list[dict[str, Any]] | None
+    asked: int = 0
 
 
 def found_team(app: App, name: str, url: str, person: str) -> Joined:
@@ -191,16 +193,17 @@ def now(app: App, *, force: bool = False) -> Synced:
     return done
 
 
-def status(app: App) -> Standing:
-    """Return how it stands, with the members and their machines as the database has them."""
+def status(app: App, *, ask: bool = True) -> Standing:
+    """Return how it stands, with members and their machines as the database has them, if one may `ask`."""
     state = _state_of(app)
     people: list[dict[str, Any]] | None = None
     machines: list[dict[str, Any]] | None = None
     costs: list[dict[str, Any]] | None = None
     error = state.error
     try:
-        address = parse(state.remote)
-        people, machines, costs = within(address, lambda connection: _people(connection, state.team))
+        if ask:
+            address = parse(state.remote)
+            people, machines, costs = within(address, lambda connection: _people(connection, state.team))
     except TeamError as failed:
         error = str(failed)
     waiting = _waiting(app, state)
@@ -218,6 +221,7 @@ def status(app: App) -> Standing:
         people,
         machines,
         costs,
+        sum(len(known.asks) for known in state.known.values()),
     )
 
 

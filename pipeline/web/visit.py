@@ -101,7 +101,7 @@ class Visit:
     def choices(self) -> list[Choice]:
         """The folders one may choose: the project here first, then every other that is known."""
         here = App(store=self.setting.store, folder=self.setting.folder)
-        found = [Choice("", _label(here.store_path), here.store_path)]
+        found = [_here(here)]
         if Home(here.home).ledger.exists():
             with here.ledger(to_look=True) as ledger:
                 others = [path for path in known_stores(ledger) if path != here.store_path and path.is_dir()]
@@ -110,6 +110,9 @@ class Visit:
 
     def _chosen(self) -> Choice:
         wanted = self.asked("in")
+        if not wanted:
+            # The others are looked up only where they are shown.
+            return _here(App(store=self.setting.store, folder=self.setting.folder))
         for choice in self.choices:
             if choice.key == wanted:
                 return choice
@@ -218,6 +221,10 @@ def is_number(text: str) -> bool:
 def key_of(path: Path) -> str:
     """Return what stands for a memory folder in addresses: no path is shown there, and none is taken."""
     return digest(str(path))[:12]
+
+
+def _here(app: App) -> Choice:
+    return Choice("", _label(app.store_path), app.store_path)
 
 
 def _label(path: Path) -> str:
