@@ -18,7 +18,7 @@ from urllib.parse import quote, urlencode
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from pipeline.app import inbox
+from pipeline.app import in_step, inbox
 from pipeline.app.application import App
 from pipeline.app.kept_stores import KeptStores, ServedApp, Stores
 from pipeline.context import known_stores
@@ -40,9 +40,12 @@ SECTIONS = (
     ("runs", "Runs", "runs"),
     ("tools", "Tools", "tools"),
     ("cost", "Cost", "cost"),
+    ("shared", "Sharing", "shared"),
     ("health", "Health", "health"),
 )
 """The pages in the navigation: key, title, address."""
+_WHERE_KEPT_IN_STEP = "shared"
+"""The page that is named only where there is something to tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,13 +189,20 @@ class Visit:
             url=self.url,
             section=section,
             title=title,
-            sections=self.request.app.state.sections,
+            sections=self._sections(section),
             to_decide=self._to_decide(),
             done=self.asked("done"),
             proof=self.setting.proof,
             **values,
         )
         return HTMLResponse(text, status_code=status)
+
+    def _sections(self, here: str) -> list[tuple[str, str, str]]:
+        """Return the pages that are named: that of a team and of other machines where there are such."""
+        named: list[tuple[str, str, str]] = self.request.app.state.sections
+        if here == _WHERE_KEPT_IN_STEP or in_step.kept_here(self.app):
+            return named
+        return [section for section in named if section[0] != _WHERE_KEPT_IN_STEP]
 
     def _to_decide(self) -> int:
         try:
