@@ -6,7 +6,8 @@ The real server in a process of its own, asked over loopback. *At once* is asked
 address, so that all is in it that it opens ahead; *first* is the first request of a server that has done so,
 which is what a browser meets that takes a second to come up, *then* those after it. *cpu* is what the server
 spent, all its threads together, and *wall* the least that a browser waited. The floor is reading what the
-page shows, here, with bare SQLite and YAML. With a `folder` the store is kept there and found again the next time.
+page shows, here, with bare SQLite and YAML. With a `folder` the store is kept there and found again
+the next time.
 """
 
 from __future__ import annotations

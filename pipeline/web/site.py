@@ -14,11 +14,18 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from pipeline.app import browsing
+from pipeline.app import browsing, undoing
 from pipeline.app.browsing import Wanted
 from pipeline.app.kept_stores import ServedApp, Stores
 from pipeline.app.retried import retried
-from pipeline.core.errors import ConflictError, InputError, ReverieError, UnknownMemoryError, cause
+from pipeline.core.errors import (
+    ConflictError,
+    InputError,
+    OvertakenError,
+    ReverieError,
+    UnknownMemoryError,
+    cause,
+)
 from pipeline.store import one_look
 from pipeline.web.pages import PAGES
 from pipeline.web.rendering import STATIC, capitalized, environment, render
@@ -142,6 +149,19 @@ def _in_frame(visit: Visit, error: ReverieError) -> Response:
     path = asked if asked in sections else ""
     key, label = sections[path]
     query = {"run": visit.given("dream")} if path == "dreams" else {"item": visit.given("item")}
+    back = visit.url(path, **(query if visit.changes else {}))
+    if isinstance(error, OvertakenError):
+        return visit.page(
+            "undo_blocked.html",
+            key,
+            "That can’t be undone as it stands",
+            status=_status_of(error),
+            wrong=error,
+            way=undoing.in_the_way(visit.app, error),
+            fields={name: visit.given(name) for name in ("name", "scope") if visit.given(name)},
+            back=back,
+            back_to=label,
+        )
     return visit.page(
         "trouble.html",
         key,
@@ -150,7 +170,7 @@ def _in_frame(visit: Visit, error: ReverieError) -> Response:
         message=capitalized(str(error.args[0])),
         file=str(error.file or ""),
         fix=error.fix,
-        back=visit.url(path, **(query if visit.changes else {})),
+        back=back,
         back_to=label,
     )
 
