@@ -85,7 +85,7 @@ def environment() -> Environment:
         auto_reload=False,
     )
     made.globals |= {"compare": compare, "word_diff": word_diff}
-    made.filters |= {"day": zone.day, "minute": zone.minute, "count": count, "dollars": dollars}
+    made.filters |= {"day": zone.day, "minute": minute, "count": count, "dollars": dollars}
     made.filters |= {"labels": labels, "moment": moment, "capitalize_first": capitalized}
     return made
 
@@ -117,7 +117,12 @@ def dollars(amount: float) -> str:
 
 def moment(seconds: float) -> str:
     """Return a moment of the ledger (epoch seconds) as day and minute by the clocks of the zone."""
-    return zone.minute(datetime.fromtimestamp(seconds, UTC))
+    return minute(datetime.fromtimestamp(seconds, UTC))
+
+
+def minute(when: datetime | str | None, unknown: str = "") -> str:
+    """Return day and minute as `zone.minute` says them, so that no line ends between the two."""
+    return zone.minute(when).replace(" ", "\N{NO-BREAK SPACE}") or unknown
 
 
 def capitalized(text: str) -> str:
