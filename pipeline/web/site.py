@@ -63,14 +63,19 @@ def site(setting: Setting) -> Starlette:
 def warm(setting: Setting) -> None:
     """Begin to read what the first page needs, while the browser is still on its way."""
 
-    def look(stores: Stores) -> None:
-        app = ServedApp(stores, store=setting.store, folder=setting.folder)
+    def app(stores: Stores) -> ServedApp:
+        return ServedApp(stores, store=setting.store, folder=setting.folder)
+
+    def opened(stores: Stores) -> None:
+        app(stores).open_store().scan()
+
+    def listed(stores: Stores) -> None:
         for template in _FIRST:
             environment().get_template(template)
-        with one_look():
-            browsing.browse(app, Wanted(), limit=1)
+        with one_look(AT_EACH_KEY_SECONDS):
+            browsing.browse(app(stores), Wanted(), limit=1)
 
-    setting.stores.warm(look)
+    setting.stores.warm(opened, listed)
 
 
 def _endpoint(page: PageFunction, setting: Setting) -> Any:
@@ -151,6 +156,7 @@ def _in_frame(visit: Visit, error: ReverieError) -> Response:
     query = {"run": visit.given("dream")} if path == "dreams" else {"item": visit.given("item")}
     back = visit.url(path, **(query if visit.changes else {}))
     if isinstance(error, OvertakenError):
+        name, scope = visit.given("name"), visit.given("scope")
         return visit.page(
             "undo_blocked.html",
             key,
@@ -158,9 +164,9 @@ def _in_frame(visit: Visit, error: ReverieError) -> Response:
             status=_status_of(error),
             wrong=error,
             way=undoing.in_the_way(visit.app, error),
-            fields={name: visit.given(name) for name in ("name", "scope") if visit.given(name)},
-            back=back,
-            back_to=label,
+            fields={"name": name, "scope": scope} if name else {},
+            back=visit.memory(name, scope) if name else back,
+            back_to=name or label,
         )
     return visit.page(
         "trouble.html",
