@@ -191,7 +191,7 @@ def test_the_dialogue_around_a_quote_is_shown(browse, keep, project):
     text = browse().get("memory/retries?scope=project").text
     assert "Shall I retry it &lt;b&gt;for ever&lt;/b&gt;?" in text and "Done: three times." in text
     assert '<blockquote dir="auto">three times at most &amp; never more</blockquote>' in text
-    assert "Source 1: you said" in text and "2026-03-02 09:00" in text
+    assert "Source 1: you said" in text and "2026-03-02\N{NO-BREAK SPACE}09:00" in text
     assert "The ledger does not hold that session; " in text
     assert text.count("holds that session, but not this turn of it") == 1 and "<i>lost" not in text
 
@@ -340,7 +340,7 @@ def test_a_name_that_nothing_has_is_told(browse, keep, ref):
     keep("The gateway is retried three times.", name="retries")
     for scope in ("", "?scope=project"):
         answer = browse().get(f"memory/{ref}{scope}")
-        assert answer.status == 404 and "no memory is called" in html.unescape(answer.text)
+        assert answer.status == 404 and "No memory is called" in html.unescape(answer.text)
         assert "<b>" not in answer.text
 
 

@@ -262,9 +262,9 @@ def _overtaken(
     refused: Mapping[str, str],
     causes: Sequence[Generation],
 ) -> OvertakenError:
-    told = "; ".join(f"{path} {why}" for path, why in refused.items())
+    reasons = "; ".join(f"{path} {why}" for path, why in refused.items())
     return OvertakenError(
-        f"undoing {title(chosen, history)} would lose what came after it: {told}",
+        f"undoing {title(chosen, history)} would lose what came after it: {reasons}",
         file=str(root),
         fix=_fix(chosen, causes, history),
         later=_newest(causes, history),
