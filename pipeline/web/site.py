@@ -43,6 +43,7 @@ _FILES = {
     "search.js": "text/javascript",
     "inbox.js": "text/javascript",
     "live.js": "text/javascript",
+    "onward.js": "text/javascript",
     "icon.svg": "image/svg+xml",
 }
 """The files a page may ask for, and no others: no path comes from an address."""

@@ -4,7 +4,7 @@ import re
 
 from jinja2 import DictLoader, Environment
 
-from pipeline.web.rendering import Compiled
+from pipeline.web.rendering import TEMPLATES, Compiled
 
 
 def test_the_navigation_leads_to_pages_that_there_are(browse):
@@ -37,3 +37,14 @@ def test_compiled_templates_are_kept_and_taken_only_whole_and_private(tmp_path):
     assert made(tmp_path) == ("42", False)
     (tmp_path / "no").write_text("a file where the folder should be")
     assert made(tmp_path / "no") == ("42", True)
+
+
+def test_every_file_that_a_template_names_is_served(browse):
+    named = {
+        name
+        for file in TEMPLATES.glob("*.html")
+        for name in re.findall(r"static/([\w.-]+)", file.read_text("utf-8"))
+    }
+    browser = browse()
+    assert len(named) > 5
+    assert {name: browser.get(f"static/{name}").status for name in named} == dict.fromkeys(named, 200)
