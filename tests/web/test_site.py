@@ -14,13 +14,15 @@ def test_the_navigation_leads_to_pages_that_there_are(browse):
     assert {path: browser.get(path).status for path in links} == dict.fromkeys(links, 200)
 
 
-def test_compiled_templates_are_kept_and_taken_only_whole_and_private(tmp_path):
+def test_compiled_templates_are_kept_and_taken_only_whole_and_private(tmp_path, monkeypatch):
     def made(folder):
         """The code of a template as a new server has it, and whether that server compiled it."""
         found = Environment(loader=DictLoader({"a.html": "{{ 6 * 7 }}"}), bytecode_cache=Compiled(folder))
         compiled = []
         whole = found.compile
-        found.compile = lambda *given, **named: compiled.append(1) or whole(*given, **named)
+        monkeypatch.setattr(
+            found, "compile", lambda *given, **named: compiled.append(1) or whole(*given, **named)
+        )
         return found.get_template("a.html").render(), bool(compiled)
 
     file = tmp_path / "a.html"
