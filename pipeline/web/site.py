@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from pipeline.app import browsing, undoing
+from pipeline.app import browsing, scopes, undoing
 from pipeline.app.browsing import Wanted
 from pipeline.app.kept_stores import ServedApp, Stores
 from pipeline.app.retried import retried
@@ -68,7 +68,9 @@ def warm(setting: Setting) -> None:
         return ServedApp(stores, store=setting.store, folder=setting.folder)
 
     def opened(stores: Stores) -> None:
-        app(stores).open_store().scan()
+        for scope in scopes.all_of(app(stores)):
+            if not scope.is_fresh:
+                scope.open_store().scan()
 
     def listed(stores: Stores) -> None:
         for template in _FIRST:
