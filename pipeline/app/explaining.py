@@ -63,8 +63,9 @@ def why(app: App, name: str) -> Why:
     """Return where the memory `name` of the store of `app` comes from: lines, speakers, runs, models."""
     store = app.open_store()
     with app.ledger(to_look=True) as ledger:
-        note_authors(ledger, store, now=app.clock.now(), keep=False)
         document = retired.read(store, name)
+        if note_authors(ledger, store, now=app.clock.now(), keep=False, documents=[document]):
+            document = retired.read(store, name)
         sources_given = document.memory.sources
         found = sentences(document.memory.body)
         sources = tuple(

@@ -70,9 +70,9 @@ def now(app: App, *, force: bool = False) -> Synced:
     return done
 
 
-def status(app: App) -> dict[str, Any]:
-    """Return how it stands: the remote is asked for what waits there."""
-    return overview(_share(app), app.open_store(), now=app.clock.now())
+def status(app: App, *, ask: bool = True) -> dict[str, Any]:
+    """Return how it stands; the remote is asked for what waits there, if one may `ask`."""
+    return overview(_share(app), app.open_store(), now=app.clock.now(), ask=ask)
 
 
 def leave(app: App) -> str:

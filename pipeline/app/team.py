@@ -45,10 +45,11 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How this project stands with its team; the last five are None where nobody could be asked.
+    """How this project stands with its team; five values are None where its database was not asked.
 
-    `costs` are what calls of a model for the team cost, by member and project, `queue` how far each member's
-    backlog is, and `caps` what is spent of each.
+    These are `members`, `machines`, `costs`, what calls of a model for the team cost by member and project,
+    `queue`, how far each member's backlog is, and `caps`, what is spent of each. `asked` counts the
+    questions for a person, where two changed the same.
     """
 
     team: str
@@ -66,6 +67,7 @@ class Standing:
     costs: list[dict[str, Any]] | None
     queue: list[dict[str, Any]] | None
     caps: dict[str, dict[str, float]] | None
+    asked: int = 0
 
 
 def found_team(app: App, name: str, url: str, person: str) -> Joined:
@@ -195,13 +197,14 @@ def now(app: App, *, force: bool = False) -> Synced:
     return done
 
 
-def status(app: App) -> Standing:
-    """Return how it stands, with the members and their machines as the database has them."""
+def status(app: App, *, ask: bool = True) -> Standing:
+    """Return how it stands, with members and their machines as the database has them, if one may `ask`."""
     state = _state_of(app)
     there: dict[str, Any] = {}
     error = state.error
     try:
-        there = within(parse(state.remote), lambda connection: _people(connection, state.team))
+        if ask:
+            there = within(parse(state.remote), lambda connection: _people(connection, state.team))
     except TeamError as failed:
         error = str(failed)
     waiting = _waiting(app, state)
@@ -217,6 +220,7 @@ def status(app: App) -> Standing:
         [{"name": item.name, "why": item.why} for item in state.refused.values()],
         state.odd,
         **{name: there.get(name) for name in ("members", "machines", "costs", "queue", "caps")},
+        asked=sum(len(known.asks) for known in state.known.values()),
     )
 
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import typer
 
-from pipeline.app import machines, scopes
+from pipeline.app import in_step, machines, scopes
 from pipeline.app.application import App
 from pipeline.app.history import short_id
 from pipeline.cli import named_rows, output
 from pipeline.core.errors import UsageError
 from pipeline.sharing.run import Synced
-from pipeline.text.humanize import ago, count
+from pipeline.text.humanize import count
 
 _DRY = "a sync between machines is not tried first"
 
@@ -94,26 +94,8 @@ def _tell_end(app: App, done: Synced) -> None:
 
 
 def _tell_status(app: App, found: dict[str, Any]) -> None:
-    now = app.clock.now()
-    last = ago(found["last"], now) if found["last"] else "never"
-    behind = "unknown" if found["behind"] is None else count(found["behind"], "commit")
-    rows = (
-        ("remote", found["remote"]),
-        ("in step", last),
-        ("changed here", count(found["waiting"], "memory", "memories")),
-        ("to be sent", count(found["ahead"], "commit")),
-        ("to be taken", behind),
-        ("shared", count(found["memories"], "memory", "memories")),
-    )
-    for name, text in rows:
+    for name, text in in_step.facts_of_machines(found, app.clock.now()):
         output.line(f"{name:<13} {text}")
-    if found["error"]:
-        output.line(f"{'trouble':<13} {found['error']}")
-    if found["clock_ahead_hours"]:
-        hours = count(found["clock_ahead_hours"], "hour")
-        output.line(f"{'clocks':<13} a machine's clock is {hours} ahead of this one")
-    if found["asked"]:
-        output.line(f"{'asked':<13} {count(found['asked'], 'question')}: `reverie inbox`")
     _tell_kept(found["held"], found["refused"])
     for text in found["odd"]:
         output.line(text)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
 
+from pipeline.app import in_step, team_backlog
 from pipeline.app import team as use_case
-from pipeline.app import team_backlog
 from pipeline.app.application import App
 from pipeline.app.team import Joined, Standing
 from pipeline.cli import named_rows, output
 from pipeline.cli.groups import HELP_OPTIONS
 from pipeline.cli.machines import summary
 from pipeline.cli.options import JsonOption
-from pipeline.core import zone
 from pipeline.sharing.run import Synced
-from pipeline.text.humanize import ago, count
+from pipeline.text.humanize import count
 
 team = typer.Typer(
     help="Share memories with a team, in a PostgreSQL database.",
@@ -154,8 +154,7 @@ def _tell_shared(called: str, done: Synced) -> None:
 
 def _tell(done: Synced) -> None:
     output.line(summary(done, unit="revision"))
-    named_rows.tell([f"does not go out: {row['name']}: {row['why']}" for row in done.held])
-    named_rows.tell([f"does not come in: {row['name']}: {row['why']}" for row in done.refused])
+    named_rows.tell(in_step.stays_out(done.held, done.refused, ()))
 
 
 def _end(done: Synced) -> None:
@@ -165,42 +164,22 @@ def _end(done: Synced) -> None:
 
 
 def _tell_status(app: App, found: Standing) -> None:
-    now = app.clock.now()
-    rows = (
-        ("team", found.team),
-        ("database", found.url),
-        ("memories", str(found.memories)),
-        ("changed here", count(found.waiting, "memory", "memories")),
-        ("in step", ago(found.last, now) if found.last else "never"),
-        *((("trouble", found.error),) if found.error else ()),
-    )
-    for name, text in rows:
+    for name, text in in_step.facts_of_team(found, app.clock.now()):
         output.line(f"{name:<13} {text}")
-    named_rows.tell([f"does not go out: {row['name']}: {row['why']}" for row in found.held])
-    named_rows.tell([f"does not come in: {row['name']}: {row['why']}" for row in found.refused])
-    named_rows.tell([f"not taken: {text}" for text in found.odd])
+    named_rows.tell(in_step.stays_out(found.held, found.refused, found.odd))
     for row in found.members or ():
-        machines = [item for item in found.machines or () if item["login"] == row["login"]]
-        lag = "; ".join(_lag(item) for item in machines) or "no machine yet"
-        output.line(f"{row['person']:<13} {row['state']} since {zone.day(row['since'])}; {lag}")
-    for row in found.queue or ():
-        if any(row[word] for word in ("waiting", "doing", "failed", "read")):
-            waits = f"{row['waiting']:,} wait, {row['doing']:,} being read, {row['read']:,} read"
-            failed = f", {row['failed']:,} failed" if row["failed"] else ""
-            output.line(f"{row['person']:<13} backlog: {waits}{failed}")
-    _tell_caps(found.caps or {}) if found.caps else None
+        lag = "; ".join(in_step.lags(row, found.machines or ())) or "no machine yet"
+        output.line(f"{row['person']:<13} {in_step.standing_of(row)}; {lag}")
+    for person, text in in_step.backlogs(found):
+        output.line(f"{person:<13} backlog: {text}")
+    _tell_caps(found.caps) if found.caps else None
     for row in found.costs or ():
         calls = count(row["calls"], "call")
         output.line(f"{row['person']:<13} {row['project']}: ${row['dollars']:.4f} for {calls}")
 
 
-def _tell_caps(rows: dict[str, dict[str, float]]) -> None:
-    for span, row in rows.items():
-        output.line(f"{f'cap a {span}':<13} ${row['spent']:.2f} of ${row['cap']:.2f}")
+def _tell_caps(rows: Mapping[str, Mapping[str, float]]) -> None:
+    for name, text in in_step.facts_of_caps(rows):
+        output.line(f"{name:<13} {text}")
     if not rows:
         output.line("no cap")
-
-
-def _lag(machine: dict[str, object]) -> str:
-    behind = machine["behind"]
-    return f"{machine['machine']} {'in step' if not behind else f'{behind} behind'}"
