@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from pipeline.core import faults
 from pipeline.core.clock import Clock
 from pipeline.safety.redaction import has_secret
-from pipeline.sharing import questions
+from pipeline.sharing import questions, team_index
 from pipeline.sharing.incoming import Arrival, Bringing, placed, renamed, wanted
 from pipeline.sharing.merging import State as Said
 from pipeline.sharing.merging import state_of
@@ -89,6 +89,8 @@ def sync(
         try:
             run.exchange()
             run.bring()
+            if state.team:
+                team_index.write(store, state.team_name)
         finally:
             state.tried = clock.now().timestamp()
             share.write(state)
