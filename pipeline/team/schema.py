@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import psycopg
 
 SCHEMA = "reverie_team"
-STEPS = ("0001", "0002")
+STEPS = ("0001", "0002", "0004")
 _LOCK = 7_313_850_041
 """Held while steps are applied: two that set a database up at once must not meet."""
 _RECORD = f"""
@@ -24,8 +24,12 @@ CREATE TABLE IF NOT EXISTS {SCHEMA}.migration (
 def set_up(connection: psycopg.Connection[Any]) -> int:
     """Bring the database to the newest step within a transaction; return how many steps were missing.
 
-    Raises TeamError where it has steps that this Reverie does not know.
+    Where none is missing nothing is touched, so whoever may found a team there need not own it. Raises
+    TeamError where it has steps that this Reverie does not know.
     """
+    stands = connection.execute("SELECT to_regclass(%s) IS NOT NULL", [f"{SCHEMA}.migration"]).fetchone()
+    if stands and stands[0] and _found(connection) == len(STEPS):
+        return 0
     connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
     connection.execute(_RECORD)
     found = _found(connection)
