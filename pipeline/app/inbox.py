@@ -169,7 +169,7 @@ def accept(app: App, number: int) -> dict[str, Any]:
 
 
 def _send(app: App) -> str:
-    """Give the team what a person said yes to; return why it waits for the next sync, "" where it does not."""
+    """Give the team what a person said yes to; return why it waits for the next sync, "" if it does not."""
     from pipeline.app import team  # Deferred: few are in one.
 
     try:

@@ -221,9 +221,9 @@ def now(app: App, *, force: bool = False, unattended: bool = False) -> Synced:
 
 
 def offer(app: App) -> int:
-    """Put what the team never had into the inbox, where ``team.share`` is "ask"; return how many are new there.
+    """Offer in the inbox what the team never had, where ``team.share`` is "ask"; return how many are new.
 
-    As in the background it is once a day at most, and what was offered once is not offered again.
+    As in the background that is once a day at most, and what was offered once is not offered again.
     """
     state = _state_of(app)
     if app.settings.team.share != "ask":

@@ -184,7 +184,11 @@ def _tell_why(found: Why, app: App) -> None:
             **({"imported from": str(came)} if (came := memory.extra.get("imported_from")) else {}),
             "written": _written_on(found),
             **({"changed since by someone else": changed} if changed else {}),
-            **({"written by": _author(found.author)} if found.author else {}),
+            **(
+                {"written by": _author(found.author)}
+                if found.author and not (found.told and found.told.author)
+                else {}
+            ),
             **({"changed by Reverie": _changes(found)} if not found.ours else {}),
             **({"accepted by you": f"{found.accepted}, in the inbox"} if found.accepted else {}),
             **_revision(found),
@@ -211,9 +215,19 @@ def _revision(found: Why) -> dict[str, str]:
         return {}
     machine = f"{newest.machine}, this one" if newest.here else newest.machine
     more = "; the file was changed since" if newest.changed else ""
-    shown = {"author": newest.author, "decided": newest.decided}
-    shown |= {"machine": f"{machine}, {minute(newest.at)}", "revision": f"{newest.revision[:12]}{more}"}
+    shown = {"holds since": newest.decided}
+    shown |= {} if _shared_by(found) else {"machine": f"{machine}, {minute(newest.at)}"}
+    shown |= {"revision": f"{newest.revision[:12]}{more}"}
     return {label: text for label, text in shown.items() if text}
+
+
+def _shared_by(found: Why) -> str:
+    """Return who of a team said it, when and where, as its database vouches; "" for all else."""
+    newest = found.told
+    if newest is None or not newest.author or newest.changed:
+        return ""
+    machine = "this machine" if newest.here else f"machine {newest.machine}"
+    return f"{newest.author} shared it on {minute(newest.at)}, from {machine}"
 
 
 def _tell_sources(found: Why) -> None:
@@ -262,6 +276,8 @@ def _author(author: Identity) -> str:
 
 def _origin(found: Why) -> str:
     """Return who says it, and what the file claims where nothing bears that out."""
+    if shared := _shared_by(found):
+        return shared
     memory = found.memory
     claimed = "added by you" if memory.dictated_at and not is_teams(found.by) else memory.origin
     if found.by in (UNVERIFIED, EDITED_BY_HAND) or is_teams(found.by):
@@ -288,6 +304,8 @@ def _written_on(found: Why) -> str:
 
 def _changed_by(found: Why) -> str:
     """Return whether somebody changed the file since Reverie wrote it, and when; "" where it never did."""
+    if found.told is not None and found.told.author:
+        return "yes, in the file here, and it is not sent yet" if found.told.changed else "no"
     if is_teams(found.by):
         return "nobody can tell: others write in this folder too"
     if found.ours:

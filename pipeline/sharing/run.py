@@ -47,7 +47,8 @@ _MOST_ODD = 20
 class Synced:
     """What one sync did: records told and taken, memories that came or left here, and what waits.
 
-    `change` is the change set here, "" for none, and `names` those of the memories in it; `error` is why the remote was not reached, `fix` what to do.
+    `change` is the change set here, "" for none, and `names` those of its memories; `error` is why the remote
+    was not reached, `fix` what to do.
     """
 
     told: int = 0

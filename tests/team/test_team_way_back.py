@@ -6,7 +6,9 @@ from decimal import Decimal
 
 import pytest
 
-from pipeline.app import inbox, team
+from pipeline.app import explaining, inbox, team
+from pipeline.app.offered import shared_of
+from pipeline.cli.memories import _tell_why
 from pipeline.core.errors import TeamError
 from pipeline.team import connecting, members, revisions, schema, spending
 from pipeline.team.refusals import CONSTRAINTS
@@ -175,3 +177,24 @@ def test_a_yes_to_an_offer_is_sent_at_once_and_waits_where_nobody_answers(pair, 
     team.now(ann.app)
     came = team.now(bob.app)
     assert came.names == ["the-port-is-8080"]
+
+
+def test_why_says_what_the_database_vouches_for(pair, capsys):
+    ann, bob = pair
+    name = ann.add("We deploy on Mondays.")
+    ann.wait(days=3)
+    team.share(ann.app, name)
+    team.now(bob.app)
+    shared = shared_of(bob.app)
+    _tell_why(explaining.why(shared, name), shared)
+    told = capsys.readouterr().out
+    assert f"Ann shared it on 2026-11-23 09:00, from machine {ann.state().machine}" in " ".join(told.split())
+    assert "holds since                    2026-11-20" in told
+    assert "claims to be" not in told
+    assert "nobody can tell" not in told
+    file = explaining.why(shared, name).path
+    file.write_text(file.read_text("utf-8").replace("on Mondays", "on Fridays"), "utf-8")
+    _tell_why(explaining.why(shared, name), shared)
+    told = capsys.readouterr().out
+    assert "Ann shared it" not in told
+    assert "changed since by someone else  yes, in the file here, and it is not sent yet" in told
