@@ -184,11 +184,7 @@ def _tell_why(found: Why, app: App) -> None:
             **({"imported from": str(came)} if (came := memory.extra.get("imported_from")) else {}),
             "written": _written_on(found),
             **({"changed since by someone else": changed} if changed else {}),
-            **(
-                {"written by": _author(found.author)}
-                if found.author and not (found.told and found.told.author)
-                else {}
-            ),
+            **({"written by": writer} if (writer := _writer(found)) else {}),
             **({"changed by Reverie": _changes(found)} if not found.ours else {}),
             **({"accepted by you": f"{found.accepted}, in the inbox"} if found.accepted else {}),
             **_revision(found),
@@ -268,6 +264,12 @@ def _tell_file_source(number: int, source: Mapping[str, Any]) -> None:
     elif not source["after"]:
         what = "that entry" if source["is_session_held"] else "that session"
         output.line(f"  the ledger does not hold {what}")
+
+
+def _writer(found: Why) -> str:
+    """Return who wrote the file, "" where that is known otherwise or not at all."""
+    of_a_team = found.told is not None and found.told.author
+    return "" if of_a_team or found.author is None else _author(found.author)
 
 
 def _author(author: Identity) -> str:
