@@ -19,6 +19,7 @@ from pipeline.core.errors import InputError, TeamError
 from pipeline.core.ids import new_id
 from pipeline.hooklib.ownership import TEAM
 from pipeline.revision import Door
+from pipeline.sharing import turn
 from pipeline.sharing.choosing import offer as offer_all
 from pipeline.sharing.choosing import plan_copy, withdraw
 from pipeline.sharing.run import Synced, sync, team_repository_of
@@ -155,6 +156,7 @@ def join(app: App, name: str, url: str) -> Joined:
             repository.begin_anew()
             known.remote, known.seen = url, ""
         kept.write(known or state)
+        turn.note_left(kept.folder, "")
     return Joined(name, person, str(shared.store_path), now(app))
 
 
@@ -291,6 +293,7 @@ def leave(app: App) -> tuple[str, str]:
     with kept.locked():
         kept.forget()
         shutil.rmtree(kept.repository, ignore_errors=True)
+        turn.note_left(kept.folder, state.team_name)
     with app.ledger() as ledger:
         withdraw(ledger, app.open_store(), now=app.clock.now())
     return state.team_name, str(shared.store_path)

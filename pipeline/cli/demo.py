@@ -49,7 +49,7 @@ def _present(staged: stage.Staged, question: str) -> None:
     replies = "; ".join(dict.fromkeys(run["replies"] for run in status["runs"] if run["replies"]))
     output.line(
         f"One finished turn of {staged.transcript.name} went through the Stop hook and the worker"
-        f"{f' (model: {replies})' if replies else ''}:"
+        f"{f' (the replies of a model are {replies})' if replies else ''}:"
     )
     for run in status["runs"]:
         for action in run["actions"]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pipeline.app import memories as store_memories
@@ -227,7 +227,7 @@ def _shared_by(found: Why) -> str:
 
 
 def _tell_sources(found: Why) -> None:
-    for number, source in enumerate(found.sources, start=1):
+    for number, (source, more) in enumerate(_by_entry(found.sources), start=1):
         if not source["quote"] and source["speaker"] == "assistant":
             _tell_file_source(number, source)
             continue
@@ -236,9 +236,10 @@ def _tell_sources(found: Why) -> None:
         telling = claim + spoken.get(source["speaker"], "the assistant said")
         output.line(f"\nsource {number}: {telling} at {minute(source['at'], 'an unknown time')}")
         output.line(f"  session {source['session']}, entry {source['uuid']}")
-        output.line(f"  quote: “{source['quote']}”")
-        if not source["quoted"]:
-            output.line(f"  but what was said there is: “{one_line(source['text'], _SHOWN)}”")
+        for quoting in (source, *more):
+            output.line(f"  quote: “{quoting['quote']}”")
+            if not quoting["quoted"]:
+                output.line(f"  but what was said there is: “{one_line(quoting['text'], _SHOWN)}”")
         for text in source["sentences"]:
             output.line(f"  stands for: “{' '.join(text.split())}”")
         if source["file"]:
@@ -249,6 +250,20 @@ def _tell_sources(found: Why) -> None:
                 output.line("  the dialogue was deleted from the ledger; the quote is all there is")
         else:
             output.line("  the ledger does not hold that entry; the quote is all there is")
+
+
+def _by_entry(
+    sources: Sequence[Mapping[str, Any]],
+) -> list[tuple[Mapping[str, Any], list[Mapping[str, Any]]]]:
+    """Return each source with those of its entry that stand, together with it, for the same sentences."""
+    found: dict[object, tuple[Mapping[str, Any], list[Mapping[str, Any]]]] = {}
+    for source in sources:
+        key = (source["session"], source["uuid"], source["speaker"], *source["sentences"])
+        if not source["quote"] or key not in found:
+            found[key if source["quote"] else len(found)] = (source, [])
+        else:
+            found[key][1].append(source)
+    return list(found.values())
 
 
 def _tell_file_source(number: int, source: Mapping[str, Any]) -> None:

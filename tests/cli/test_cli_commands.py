@@ -1,7 +1,10 @@
 """Every command on a home that holds something, and on one that holds nothing."""
 
+from pathlib import Path
+
 import pytest
 
+from pipeline.core.atomic import ensure_dir
 from pipeline.sharing import turn
 from tests.cli.conftest import SAID, session
 from tests.support.transcripts import SESSION, Transcript
@@ -219,10 +222,14 @@ def test_doctor_fails_when_a_memory_cannot_be_read(desk):
     assert "Quote the value, or remove the line" in told
 
 
+def _home(desk):
+    return Path(desk.env["HOME"]) / ".claude" / "reverie"
+
+
 def test_doctor_sets_warnings_apart_and_counts_them(desk):
     failed = turn.Turn(str(desk.store), "memories.git", error="it can't be reached")
-    turn.folder_of(desk.home, desk.store).mkdir(parents=True)
-    turn.write(turn.folder_of(desk.home, desk.store), failed)
+    ensure_dir(turn.folder_of(_home(desk), desk.store))
+    turn.write(turn.folder_of(_home(desk), desk.store), failed)
     told = desk.here("doctor").out
     assert f"\nwarning sync: {desk.store}: it can't be reached" in told
     assert "0 errors, 1 warning, " in told

@@ -1,4 +1,4 @@
-"""What is promised of what leaves the machine names all that can: a model, vectors, a repository, a database."""
+"""What is promised of what leaves the machine names all that can: a model, a repository, a database."""
 
 import re
 

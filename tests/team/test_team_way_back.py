@@ -41,6 +41,8 @@ def test_the_last_member_is_asked_and_comes_back_by_founding_again(server, work,
     assert "--yes" in refused
     assert "member since" in reverie(tmp_path, "team", "status")
     assert f"You left {name}" in reverie(tmp_path, "team", "leave", "--yes")
+    alone = reverie(tmp_path, "add", "--team", "The port is 8080.")
+    assert f"(in the folder of {name}, which you left: nobody else gets it)" in alone
     gone = reverie(tmp_path, "team", "join", name, "--database", url, ok=False)
     assert f"you left the team {name}" in gone
     assert "Who founded it runs `reverie team init` again" in gone
