@@ -74,11 +74,9 @@ def test_a_team_that_was_founded_before_has_its_founder(server):
     address = connecting.parse(server.url(database="older"))
 
     def as_before(connection):
-        steps, schema.STEPS = schema.STEPS, schema.STEPS[:2]
-        try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(schema, "STEPS", schema.STEPS[:2])
             schema.set_up(connection)
-        finally:
-            schema.STEPS = steps
         return members.found_team(connection, "ours", "Founder")
 
     made = connecting.within(address, as_before)
@@ -135,7 +133,7 @@ def test_who_is_not_let_in_is_told_at_once_what_to_do(server):
             ("zoe", "team", 'role "zoe" does not exist', "Ask whoever runs the server"),
             ("ann", "gone", 'database "gone" does not exist', "Ask whoever runs the server"),
         ):
-            waits = []
+            waits: list[float] = []
             address = connecting.parse(server.url(login, database))
             with pytest.raises(TeamError, match=told) as caught:
                 connecting.within(address, members.teams, sleep=waits.append)
