@@ -114,4 +114,4 @@ def turned_away(error: psycopg.Error) -> TeamError | None:
     said = (
         text.rpartition("FATAL:")[2].strip() if "FATAL:" in text and words != "no password supplied" else ""
     )
-    return TeamError(f"{reason}: {said}" if said else reason, fix=fix)
+    return TeamError(f"{reason}: {answer}" if answer else reason, fix=fix)
