@@ -111,7 +111,7 @@ def turned_away(error: psycopg.Error) -> TeamError | None:
     if found is None:
         return None
     words, reason, fix = found
-    said = (
+    answer = (
         text.rpartition("FATAL:")[2].strip() if "FATAL:" in text and words != "no password supplied" else ""
     )
     return TeamError(f"{reason}: {answer}" if answer else reason, fix=fix)
