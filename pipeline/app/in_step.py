@@ -85,17 +85,21 @@ def facts_of_machines(found: Mapping[str, Any], now: datetime) -> Facts:
 
 def standing_of(member: Mapping[str, Any]) -> str:
     """Return what a member is, and since when."""
-    return f"{member['state']} since {zone.day(member['since'])}"
+    words = {"left": "left on", "invited": "invited on", "active": "member since"}
+    return f"{words[member['state']]} {zone.day(member['since'])}"
 
 
 def lags(member: Mapping[str, Any], machines: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return how far each machine of `member` has read, and what waits there to go out."""
+    if member["state"] != "active":
+        return []
     return [_lag(item) for item in machines if item["login"] == member["login"]]
 
 
 def _lag(machine: Mapping[str, Any]) -> str:
     behind, waiting = machine["behind"], machine["waiting"]
-    text = f"{machine['machine']} {f'{behind} behind' if behind else 'in step'}"
+    read = f"has {count(behind, 'change')} still to read" if behind else "has read all"
+    text = f"machine {machine['machine']} {read}"
     return f"{text}, {waiting} to be sent" if waiting else text
 
 

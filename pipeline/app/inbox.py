@@ -14,12 +14,13 @@ from pipeline.app.application import App
 from pipeline.app.proposals import Preview, body_of, edited, planned_by, preview
 from pipeline.app.scopes import Scope, scope_of
 from pipeline.consolidation.commit.execute import promoted_by
-from pipeline.core.errors import ConflictError, InputError, UsageError
+from pipeline.core.errors import ConflictError, InputError, ReverieError, UsageError
 from pipeline.core.home import Home
 from pipeline.hooklib.plain import clipped
 from pipeline.ledger import Ledger
 from pipeline.ledger.inbox import (
     ADOPTED,
+    OFFERED,
     InboxItem,
     amend_inbox,
     count_inbox,
@@ -146,7 +147,10 @@ def take_back_rejections(app: App, numbers: Iterable[int]) -> int:
 
 
 def accept(app: App, number: int) -> dict[str, Any]:
-    """Do what an inbox item proposes, on the person's word, also to a pinned or hand-edited memory."""
+    """Do what an inbox item proposes, on the person's word, also to a pinned or hand-edited memory.
+
+    What it gives to a team is sent at once; ``unsent`` says why it can't be, and it goes with the next sync.
+    """
     app.require_settings()
     with app.ledger() as ledger:
         with ledger.transaction():
@@ -164,7 +168,19 @@ def accept(app: App, number: int) -> dict[str, Any]:
             decide_inbox(ledger, number, "accepted", now=app.clock.now())
         hook_state.refresh(ledger, app.home, app.settings, app.clock)
     planned.app.follow(planned.door.store)
-    return _row(scope_of(scope), found)
+    row = _row(scope_of(scope), found)
+    return {**row, "unsent": _send(scope)} if found.kind == OFFERED else row
+
+
+def _send(app: App) -> str:
+    """Give the team what a person said yes to; return why it waits for the next sync, "" if it does not."""
+    from pipeline.app import team  # Deferred: few are in one.
+
+    try:
+        done = team.now(app, unattended=True)
+    except ReverieError as error:
+        return f"{error}. {error.fix}"
+    return f"{done.error}. {done.fix}" if done.error else ""
 
 
 def text_of(app: App, number: int) -> str:

@@ -58,7 +58,7 @@ def init(app: App, named: str, *, force: bool = False) -> Begun:
 def now(app: App, *, force: bool = False) -> Synced:
     """Keep the memories of `app` in step now; what can't be reached is told in the answer.
 
-    Raises InputError where they are kept in step with nothing, SyncError where our own repository fails.
+    Raises InputError where they are not synced, SyncError where our own repository fails.
     """
     app.require_settings()
     share = _share(app)
@@ -89,9 +89,9 @@ def _share(app: App) -> Share:
     share = Share.of(app.home, app.store_path)
     if not share.file.is_file():
         raise InputError(
-            "these memories are kept in step with nothing",
+            "these memories are not synced with another machine",
             file=str(app.store_path),
-            fix="`reverie sync init REMOTE` begins; a format of another program needs its PATH as well.",
+            fix="`reverie sync init REMOTE` begins that. Another program's files need a format and a PATH.",
         )
     return share
 

@@ -20,6 +20,8 @@ from pipeline.core.ids import new_id
 from pipeline.hooklib.ownership import TEAM
 from pipeline.record import values_of
 from pipeline.revision import Door
+from pipeline.sharing import turn
+from pipeline.sharing.choosing import offer as offer_all
 from pipeline.sharing.choosing import plan_copy, withdraw
 from pipeline.sharing.run import Synced, sync, team_repository_of
 from pipeline.sharing.signing import AUTHOR
@@ -41,6 +43,26 @@ class Joined:
     person: str
     folder: str
     first: Synced
+
+
+@dataclass(frozen=True, slots=True)
+class Invited:
+    """Who was let in: the team's name, and whether the server has that login by now."""
+
+    team: str
+    may_log_in: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """What it means to leave the team: `is_last` is for its last active member.
+
+    `nobody_invites` is for one after whom nobody who is left may invite.
+    """
+
+    team: str
+    is_last: bool
+    nobody_invites: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +95,9 @@ class Standing:
 def found_team(app: App, name: str, url: str, person: str) -> Joined:
     """Set the database at `url` up, found the team `name` there, and join it with this project.
 
-    A team of that name which this login is in already is joined. Raises ConfigError for the address and
-    TeamError for what the database refuses.
+    A team of that name which this login is in already is joined. Who founded one and left is a member again,
+    where nobody else may invite. Raises ConfigError for the address and TeamError for what the database
+    refuses.
     """
     access.require_person(app.store_path)
     app.require_settings()
@@ -89,12 +112,16 @@ def found_team(app: App, name: str, url: str, person: str) -> Joined:
     return join(app, name, url)
 
 
-def invite(app: App, login: str, person: str) -> str:
-    """Let `login` at the database join the team here, shown as `person`; return the team's name."""
+def invite(app: App, login: str, person: str) -> Invited:
+    """Let `login` at the database join the team here, shown as `person`."""
     access.require_person(app.store_path)
     state = _state_of(app)
-    within(parse(state.remote), lambda connection: members.invite(connection, state.team, login, person))
-    return state.team_name
+
+    def work(connection: Any) -> bool:
+        members.invite(connection, state.team, login, person)
+        return members.may_log_in(connection, login)
+
+    return Invited(state.team_name, within(parse(state.remote), work))
 
 
 def join(app: App, name: str, url: str) -> Joined:
@@ -135,6 +162,7 @@ def join(app: App, name: str, url: str) -> Joined:
             repository.begin_anew()
             known.remote, known.seen = url, ""
         kept.write(known or state)
+        turn.note_left(kept.folder, "")
     return Joined(name, person, str(shared.store_path), now(app))
 
 
@@ -154,12 +182,12 @@ def share(app: App, name: str) -> tuple[str, Synced]:
     planned = plan_copy(door, folder.scan().documents, document.memory, state.person, moment)
     if isinstance(planned, Flaw):
         raise InputError(
-            f"it {planned.reason}", file=document.path, fix="Others would read it; keep it yours."
+            f"it {planned.reason}", file=document.path, fix="Nothing was shared; it stays yours alone."
         )
     door.write(_change_id(), f"{SHARED} {document.name}")
     shared.follow(folder)
     called = planned.memory.name if isinstance(planned, Put) else document.name
-    return called, now(app)
+    return called, now(app, unattended=True)
 
 
 def unshare(app: App, name: str) -> tuple[str, Synced]:
@@ -181,20 +209,35 @@ def unshare(app: App, name: str) -> tuple[str, Synced]:
         raise InputError(f"it {planned.reason}", file=document.path, fix="See `reverie show --team`.")
     door.write(_change_id(), f"{UNSHARED} {document.name}")
     shared.follow(folder)
-    return document.name, now(app)
+    return document.name, now(app, unattended=True)
 
 
-def now(app: App, *, force: bool = False) -> Synced:
-    """Keep the team's folder in step now; what can't be reached is told in the answer."""
+def now(app: App, *, force: bool = False, unattended: bool = False) -> Synced:
+    """Keep the team's folder in step now; what can't be reached is told in the answer.
+
+    What was changed by hand there goes out where a person asked for just that, so not if `unattended`.
+    """
     _state_of(app)
     shared = _shared(app)
     store = shared.open_store(create=True)
     kept = Share.of(app.home, shared.store_path)
     with app.ledger() as ledger:
-        done = sync(kept, store, clock=app.clock, ledger=ledger, force=force)
+        done = sync(kept, store, clock=app.clock, ledger=ledger, force=force, unattended=unattended)
     if done.change:
         shared.follow(store)
     return done
+
+
+def offer(app: App) -> int:
+    """Offer in the inbox what the team never had, where ``team.share`` is "ask"; return how many are new.
+
+    As in the background that is once a day at most, and what was offered once is not offered again.
+    """
+    state = _state_of(app)
+    if app.settings.team.share != "ask":
+        return 0
+    with app.ledger() as ledger:
+        return offer_all(ledger, app.open_store(), state, now=app.clock.now())
 
 
 def status(app: App, *, ask: bool = True) -> Standing:
@@ -207,6 +250,9 @@ def status(app: App, *, ask: bool = True) -> Standing:
             there = within(parse(state.remote), lambda connection: _people(connection, state.team))
     except TeamError as failed:
         error = str(failed)
+    else:
+        if ask and error and not state.is_refused:
+            error = f"the last sync failed, and the database answers again: {error}"
     waiting = _waiting(app, state)
     return Standing(
         state.team_name,
@@ -224,6 +270,19 @@ def status(app: App, *, ask: bool = True) -> Standing:
     )
 
 
+def parting(app: App) -> Parting:
+    """Return what leaving the team would mean. Raises TeamError where the database can't be asked."""
+    state = _state_of(app)
+
+    def ask(connection: Any) -> tuple[str, tuple[members.Member, ...]]:
+        return members.login(connection), members.members(connection, state.team)
+
+    login, people = within(parse(state.remote), ask)
+    others = [item for item in people if item.state == "active" and item.login != login]
+    invites = any(item.may_invite for item in others)
+    return Parting(state.team_name, not others, not invites)
+
+
 def leave(app: App) -> tuple[str, str]:
     """Leave the team with this project; return its name, and where the team's memories stay as they are now.
 
@@ -237,6 +296,7 @@ def leave(app: App) -> tuple[str, str]:
     with kept.locked():
         kept.forget()
         shutil.rmtree(kept.repository, ignore_errors=True)
+        turn.note_left(kept.folder, state.team_name)
     with app.ledger() as ledger:
         withdraw(ledger, app.open_store(), now=app.clock.now())
     return state.team_name, str(shared.store_path)

@@ -19,6 +19,7 @@ from pipeline.cli.listings import AllOption, LimitOption
 from pipeline.cli.options import GraphOption, JsonOption, StoreOption, TeamOption, UserOption
 from pipeline.cli.tables import table
 from pipeline.core.zone import minute
+from pipeline.sharing.turn import left_of
 
 _NO_VALUES = ("steps", "preconditions", "postconditions", "blockers", "relations", "sources", "replaces")
 _LEVELS = {"kept": "", "gone": "warning", "new": "ok"}
@@ -155,7 +156,10 @@ def restore(
 
 def for_all(app: App) -> str:
     """Return what stands behind a line about memories for all projects or a team's, "" for a project's."""
-    return {"user": " (for all projects)", "team": " (the team's)"}.get(scope_of(app), "")
+    scope = scope_of(app)
+    if scope == "team" and (team := left_of(app.home, app.store_path)):
+        return f" (in the folder of {team}, which you left: nobody else gets it)"
+    return {"user": " (for all projects)", "team": " (the team's)"}.get(scope, "")
 
 
 def tell_changes(shown: Sequence[MemoryChange], every: Sequence[MemoryChange], more: str = "") -> None:

@@ -14,7 +14,7 @@ from pipeline.core.errors import UsageError
 from pipeline.sharing.run import Synced
 from pipeline.text.humanize import count
 
-_DRY = "a sync between machines is not tried first"
+_DRY = "--dry-run works only with another program's files, not between machines"
 
 
 def between_machines(app: App, word: str, named: str, *, dry_run: bool, force: bool, as_json: bool) -> None:
@@ -68,6 +68,7 @@ def summary(done: Synced, *, unit: str, here: str = "") -> str:
 
 def _tell(done: Synced) -> None:
     output.line(summary(done, unit="record", here=" here"))
+    named_rows.tell(done.names)
     _tell_kept(done.held, done.refused)
     if done.asked:
         output.line(f"{count(done.asked, 'question')} for you: `reverie inbox`")

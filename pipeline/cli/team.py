@@ -10,11 +10,12 @@ import typer
 from pipeline.app import in_step, team_backlog
 from pipeline.app import team as use_case
 from pipeline.app.application import App
-from pipeline.app.team import Joined, Standing
+from pipeline.app.team import Joined, Parting, Standing
 from pipeline.cli import named_rows, output
 from pipeline.cli.groups import HELP_OPTIONS
 from pipeline.cli.machines import summary
-from pipeline.cli.options import JsonOption
+from pipeline.cli.options import AgreedOption, JsonOption
+from pipeline.core.errors import InputError
 from pipeline.sharing.run import Synced
 from pipeline.text.humanize import count
 
@@ -50,12 +51,18 @@ def invite(
 ) -> None:
     """Let somebody's login join the team of this project."""
     app = App()
-    name = use_case.invite(app, login, person)
+    done = use_case.invite(app, login, person)
+    name = done.team
     output.data(
-        {"team": name, "login": login, "person": person},
+        {"team": name, "login": login, "person": person, "login_exists": done.may_log_in},
         lambda: output.line(f"{person} may join {name} now"),
         as_json=as_json,
     )
+    if not done.may_log_in:
+        output.talk(
+            f"The server has no login {login} yet. Who runs it makes one (`CREATE ROLE {login} LOGIN PASSWORD"
+            " '…'`), or you meant another name."
+        )
     output.talk(f"They run, in their project: reverie team join {name} --database URL")
 
 
@@ -85,10 +92,13 @@ def sync_now(
 ) -> None:
     """Bring the team's memories in step now.
 
-    The worker does so by itself.
+    The worker does so by itself. With team.share = "ask", both offer what is new here in the inbox.
     """
-    done = use_case.now(App(), force=force)
+    app = App()
+    done = use_case.now(app, force=force)
     output.data(done, lambda: _tell(done), as_json=as_json)
+    if fresh := use_case.offer(app):
+        output.talk(f"{count(fresh, 'memory', 'memories')} of yours could be shared: `reverie inbox`.")
     _end(done)
 
 
@@ -108,12 +118,23 @@ def cap(
 
 
 @team.command()
-def leave(as_json: JsonOption = False) -> None:
+def leave(yes: AgreedOption = False, as_json: JsonOption = False) -> None:
     """Leave the team; what was shared stays.
 
-    What you shared stays with the others, and what they shared stays here as it is now.
+    What you shared stays with the others, and what they shared stays here as it is now. The last member
+    is asked first.
     """
-    name, folder = use_case.leave(App())
+    app = App()
+    found = use_case.parting(app)
+    if found.nobody_invites:
+        output.talk(_parting(found))
+    if found.is_last and not yes:
+        if not output.can_ask():
+            raise InputError("nothing was changed: here nobody can be asked", fix="Add --yes.")
+        if not output.ask(f"Leave {found.team} all the same?"):
+            output.talk("nothing was changed")
+            return
+    name, folder = use_case.leave(app)
     output.data({"left": name, "folder": folder}, lambda: output.line(f"You left {name}"), as_json=as_json)
     output.talk(f"Its memories stay in {folder} as they are now; remove that folder if you don't want them.")
 
@@ -152,9 +173,23 @@ def _tell_shared(called: str, done: Synced) -> None:
     output.line(f"{called} is shared" + (" once the database can be reached" if done.error else ""))
 
 
+def _parting(found: Parting) -> str:
+    what = (
+        f"You are the last member of {found.team}: nobody could read or join it after you."
+        if found.is_last
+        else f"Nobody who stays in {found.team} may invite others."
+    )
+    back = f"Who founded it is a member again by `reverie team init {found.team}` with the same login"
+    return f"{what} {back}; anybody else only by the database's administrator."
+
+
 def _tell(done: Synced) -> None:
     output.line(summary(done, unit="revision"))
+    named_rows.tell(done.names)
     named_rows.tell(in_step.stays_out(done.held, done.refused, ()))
+    named_rows.tell(done.names)
+    named_rows.tell([f"does not go out: {row['name']}: {row['why']}" for row in done.held])
+    named_rows.tell([f"does not come in: {row['name']}: {row['why']}" for row in done.refused])
 
 
 def _end(done: Synced) -> None:
@@ -168,8 +203,10 @@ def _tell_status(app: App, found: Standing) -> None:
         output.line(f"{name:<13} {text}")
     named_rows.tell(in_step.stays_out(found.held, found.refused, found.odd))
     for row in found.members or ():
-        lag = "; ".join(in_step.lags(row, found.machines or ())) or "no machine yet"
-        output.line(f"{row['person']:<13} {in_step.standing_of(row)}; {lag}")
+        words = [in_step.standing_of(row), *in_step.lags(row, found.machines or ())]
+        if row["state"] == "active" and len(words) == 1:
+            words.append("no machine yet")
+        output.line(f"{row['person']:<13} {'; '.join(words)}")
     for person, text in in_step.backlogs(found):
         output.line(f"{person:<13} backlog: {text}")
     _tell_caps(found.caps) if found.caps else None

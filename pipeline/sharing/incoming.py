@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from pipeline.core.errors import ConflictError, DocumentError, PathEscapeError, StoreError
@@ -38,11 +39,15 @@ class Arrival:
 
 @dataclass(slots=True)
 class Brought:
-    """What was done: the change set, how many memories came or changed, how many left, and what came not."""
+    """What was done: the change set, how many memories came or changed, how many left, and what came not.
+
+    `names` are those of the memories that did.
+    """
 
     change: str = ""
     came: int = 0
     left: int = 0
+    names: list[str] = field(default_factory=list)
     refused: dict[str, Kept] = field(default_factory=dict)
     here: dict[str, Here] = field(default_factory=dict)
     conflict: str = ""
@@ -111,6 +116,7 @@ class Bringing:
             if before is not None:
                 self._door.retire(before, item.said.reason or "it left", item.said.heir)
                 result.left += 1
+                result.names.append(f"{before.name} (left)")
             result.here[item.ident] = Here("", item.said.path, heads)
             return
         path = item.known.placed
@@ -125,6 +131,7 @@ class Bringing:
         if before is not None and before.path != path:
             self._door.vacate(before)
         result.came += 1
+        result.names.append(PurePosixPath(path).stem)
         result.here[item.ident] = entry
 
     def _arrive(self, item: Arrival, path: str, before: Document | None) -> str:

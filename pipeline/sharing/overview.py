@@ -26,9 +26,7 @@ def overview(share: Share, store: Store, *, now: datetime, ask: bool = True) -> 
     with share.locked():
         state = share.read()
         if state is None:
-            raise InputError(
-                "these memories are kept in step with nothing", fix="`reverie sync init REMOTE`."
-            )
+            raise InputError("these memories are not synced with anything", fix="`reverie sync init REMOTE`.")
         repository = Repository(share.repository, state.remote)
         repository.make()
         error, behind = state.error, None

@@ -47,13 +47,15 @@ _MOST_ODD = 20
 class Synced:
     """What one sync did: records told and taken, memories that came or left here, and what waits.
 
-    `change` is the change set here, "" for none; `error` is why the remote was not reached, `fix` what to do.
+    `change` is the change set here, "" for none, and `names` those of its memories; `error` is why the remote
+    was not reached, `fix` what to do.
     """
 
     told: int = 0
     taken: int = 0
     came: int = 0
     left: int = 0
+    names: list[str] = field(default_factory=list)
     change: str = ""
     asked: int = 0
     held: list[dict[str, str]] = field(default_factory=list)
@@ -80,7 +82,7 @@ def sync(
     with share.locked():
         state = share.read()
         if state is None:
-            raise SyncError("this folder is kept in step with nothing", fix="`reverie sync init REMOTE`.")
+            raise SyncError("this folder is not synced with anything", fix="`reverie sync init REMOTE`.")
         if state.team:
             sign(store, state, now=clock.now(), unattended=unattended)
         run = _Run(share, state, store, clock, ledger, force=force)
@@ -398,6 +400,7 @@ class _Run:
         } | brought.refused
         done.came += brought.came
         done.left += brought.left
+        done.names += brought.names
         done.change = brought.change or done.change
         if brought.conflict:
             done.error = done.error or f"somebody wrote at the same moment: {brought.conflict}"

@@ -20,6 +20,7 @@ from pipeline.store.files import document
 from pipeline.team import members, revisions, schema
 from pipeline.team.connecting import Address, parse, within
 
+_WAITS = "Nothing is lost: what waits goes out the next time."
 _NOTES = "forgotten"
 """As what the database knows a record of words that were forgotten; it is no memory's id."""
 
@@ -135,7 +136,8 @@ class TeamRepository(Repository):
         try:
             yield
         except UnreachableTeamError as error:
-            raise OfflineError(str(error), file=self.remote, fix=error.fix) from error
+            # It names the address itself.
+            raise OfflineError(str(error), fix=f"{_WAITS} {error.fix}") from error
         except TeamError as error:
             raise RefusedError(str(error), file=self.remote, fix=error.fix) from error
 

@@ -47,7 +47,10 @@ class Machine:
 
 
 def found_team(connection: psycopg.Connection[Any], name: str, person: str) -> str:
-    """Make a team with whoever asks as its first member; return its id."""
+    """Make a team with whoever asks as its first member; return its id.
+
+    Who founded it and left comes in again, where nobody else may invite.
+    """
     row = connection.execute("SELECT found_team(%s, %s)", [name, person]).fetchone()
     assert row is not None
     return str(row[0])
@@ -68,6 +71,12 @@ def team_called(connection: psycopg.Connection[Any], name: str) -> Team:
     for team in known:
         if team.name == name:
             return team
+    row = connection.execute("SELECT state_in(%s)", [name]).fetchone()
+    if row is not None and row[0]:
+        raise TeamError(
+            f"you left the team {name}",
+            fix="Ask a member who may invite. Who founded it runs `reverie team init` again, if nobody may.",
+        )
     others = ", ".join(team.name for team in known) or "none"
     raise TeamError(f"you are in no team {name} there", fix=f"You are in or invited to: {others}.")
 
@@ -75,6 +84,19 @@ def team_called(connection: psycopg.Connection[Any], name: str) -> Team:
 def invite(connection: psycopg.Connection[Any], team: str, login: str, person: str) -> None:
     """Let `login` join `team`, shown as `person`."""
     connection.execute("SELECT invite(%s, %s, %s)", [team, login, person])
+
+
+def login(connection: psycopg.Connection[Any]) -> str:
+    """Return the login that whoever asks has at the database."""
+    row = connection.execute("SELECT session_user").fetchone()
+    assert row is not None
+    return str(row[0])
+
+
+def may_log_in(connection: psycopg.Connection[Any], login: str) -> bool:
+    """Return whether the server has that `login` by now."""
+    sql = "SELECT FROM pg_roles WHERE rolname = %s AND rolcanlogin"
+    return connection.execute(sql, [login]).fetchone() is not None
 
 
 def join(connection: psycopg.Connection[Any], team: str) -> None:
