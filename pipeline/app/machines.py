@@ -10,8 +10,9 @@ from typing import Any
 from pipeline.app.application import App
 from pipeline.app.carried_here import require_elsewhere
 from pipeline.core.errors import InputError
-from pipeline.sharing import repository
+from pipeline.sharing import git
 from pipeline.sharing.overview import overview
+from pipeline.sharing.repository import BRANCH
 from pipeline.sharing.run import Synced, sync
 from pipeline.sharing.state import Share, State, machine_id
 from pipeline.store.files.layout import private_folder
@@ -35,7 +36,7 @@ def init(app: App, named: str, *, force: bool = False) -> Begun:
     """
     app.require_settings()
     _require_own(app)
-    remote = repository.remote_named(named)
+    remote = git.remote_named(named)
     made = _prepared(app, remote)
     store = app.open_store(create=True)
     private_folder(store.root)
@@ -117,11 +118,11 @@ def _prepared(app: App, remote: str) -> bool:
             file=remote,
             fix="Name an empty folder; a bare repository is made in it.",
         )
-    if repository.is_repository(folder):
+    if git.is_repository(folder):
         return False
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError("there is something else", file=remote, fix="Name an empty folder, or a new one.")
-    repository.make_remote(folder)
+    git.make_remote(folder, BRANCH)
     return True
 
 

@@ -18,7 +18,8 @@ from pipeline.app.writing import Change, update_memory
 from pipeline.core.clock import FixedClock
 from pipeline.core.errors import ReverieError
 from pipeline.domain.sentences import sentences
-from pipeline.sharing.repository import make_remote
+from pipeline.sharing.git import make_remote
+from pipeline.sharing.repository import BRANCH
 from pipeline.sharing.run import Synced
 from pipeline.store.files.document import parse
 from pipeline.store.history.archive import scan_archive
@@ -42,7 +43,7 @@ class Machine:
 
     def join(self, remote: Path) -> machines.Begun:
         if not remote.exists():
-            make_remote(remote)
+            make_remote(remote, BRANCH)
         self.link.symlink_to(remote)
         return machines.init(self.app, str(self.link))
 
