@@ -45,13 +45,14 @@ def init(app: App, named: str, *, force: bool = False) -> Begun:
         before = share.read()
         state = before or State(remote=remote, machine=machine_id(app.home), store=str(store.path))
         former = state.remote if state.remote != remote else ""
+        seen = state.seen
         if former or force:
             state.remote, state.seen = remote, ""
         share.write(state)
     first = now(app, force=force)
     if first.error and (before is None or former):
         with share.locked():
-            _put_back(share, before, former)
+            _put_back(share, former, seen)
         raise InputError(first.error, file=remote, fix=first.fix)
     return Begun(remote, made, former, first)
 
@@ -126,9 +127,11 @@ def _prepared(app: App, remote: str) -> bool:
     return True
 
 
-def _put_back(share: Share, before: State | None, former: str) -> None:
-    if before is None:
+def _put_back(share: Share, former: str, seen: str) -> None:
+    """Be in step with the `former` remote, in which `seen` was seen, or with nothing where there is none."""
+    state = share.read()
+    if state is None or not former:
         share.forget()
-    else:
-        before.remote = former
-        share.write(before)
+        return
+    state.remote, state.seen, state.error, state.is_refused = former, seen, "", False
+    share.write(state)
