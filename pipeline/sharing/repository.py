@@ -65,7 +65,7 @@ class Repository:
             name = (self.path / ref).read_text("ascii").strip()
         except FileNotFoundError:
             name = ""  # None, or packed with others.
-        if _COMMIT.fullmatch(name):
+        if _COMMIT.fullmatch(name) or not (name or (self.path / "packed-refs").exists()):
             return name
         own = ("--git-dir", str(self.path))
         code, out, _ = git.run(*own, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")
