@@ -89,12 +89,12 @@ def run_heard(
 
     Raises TookTooLongError when it says nothing for `silent` seconds, or takes more than `seconds`.
     """
-    said: dict[str, bytes] = {"out": b"", "err": b""}
+    output: dict[str, bytes] = {"out": b"", "err": b""}
     heard = [time.monotonic()]
 
     def listen(name: str, pipe: IO[bytes]) -> None:
         while piece := os.read(pipe.fileno(), 65536):
-            said[name] += piece
+            output[name] += piece
             heard[0] = time.monotonic()
 
     end = heard[0] + seconds
@@ -110,7 +110,7 @@ def run_heard(
                 raise _too_long(command, f"{what} seconds")
             for thread in threads:
                 thread.join(max(0.0, min(end, heard[0] + silent) - time.monotonic()))
-    return process.returncode, said["out"], said["err"]
+    return process.returncode, output["out"], output["err"]
 
 
 @contextmanager

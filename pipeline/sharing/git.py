@@ -57,7 +57,7 @@ _MEANINGS = (
     ),
     (
         re.compile(r"permission denied \(|host key verification failed", re.IGNORECASE),
-        "ssh was not let in: {said}",
+        "ssh was not let in: {words}",
     ),
     (re.compile(r"cannot run ssh|\bssh: (command )?not found|exec ssh"), "there is no ssh on this machine"),
 )
@@ -134,15 +134,14 @@ def last_words(err: str) -> str:
     begins = ("fatal:", "error:", "ERROR", "remote:", "!")
     lines = [line for line in lines if not _PROGRESS.match(line)]
     chosen = [line for line in lines if line.startswith(begins)] or lines
-    said = chosen[0].removeprefix("fatal: ").removeprefix("error: ") if chosen else ""
-    return _USER.sub(r"\1", said)[:200]
+    words = chosen[0].removeprefix("fatal: ").removeprefix("error: ") if chosen else ""
+    return _USER.sub(r"\1", words)[:200]
 
 
 def trouble(err: str) -> str:
     """Return what is the matter with a remote, from what git said of it."""
-    said = last_words(err)
-    told = next((words for pattern, words in _MEANINGS if pattern.search(err)), "{said}")
-    return told.format(said=said) or "git says nothing about it"
+    meaning = next((words for pattern, words in _MEANINGS if pattern.search(err)), "{words}")
+    return meaning.replace("{words}", last_words(err)) or "git says nothing about it"
 
 
 # -- remotes ----------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import subprocess
 from collections import Counter
@@ -149,7 +150,9 @@ class Storm:
         self.changes = self.syncs = self.away = 0
         self.machines = []
         for nth in range(number):
-            skew = timedelta(minutes=self.chance.randrange(-900, 900))
+            # Two are never less than four hours apart.
+            hours = 30 / number * (nth - (number - 1) / 2)
+            skew = timedelta(hours=hours, minutes=self.chance.randrange(-60, 60))
             machine = Machine(place / f"m{nth}", skew, monkeypatch)
             machine.join(self.remote, served[nth % len(served)])
             self.machines.append(machine)
@@ -157,7 +160,10 @@ class Storm:
         self.offline = dict.fromkeys(range(number), 0)
 
     def run(self, changes: int, *, sync_every: int = 4, dying: float = 0.25) -> None:
-        for step in range(changes):
+        """Make so many changes; what may not be done now is no change."""
+        for step in itertools.count():
+            if self.changes == changes:
+                break
             nth = self.chance.randrange(len(self.machines))
             self.now += timedelta(seconds=self.chance.randrange(1, 600))
             self.changes += self._change(self.machines[nth], step)
