@@ -139,9 +139,13 @@ def silent() -> Iterator[int]:
                 while True:
                     taken.append(server.accept()[0])
 
-        threading.Thread(target=take, daemon=True).start()
+        thread = threading.Thread(target=take, daemon=True)
+        thread.start()
         try:
             yield server.getsockname()[1]
         finally:
+            # It ends the waiting; a thread that still waited would take what is the next server's.
+            server.shutdown(socket.SHUT_RDWR)
+            thread.join()
             for connection in taken:
                 connection.close()
