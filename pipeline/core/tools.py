@@ -107,6 +107,9 @@ def run_heard(
             now = time.monotonic()
             if now >= end or now >= heard[0] + silent:
                 what = f"did not end within {seconds:.0f}" if now >= end else f"said nothing for {silent:.0f}"
+                _end(process)
+                for thread in threads:
+                    thread.join(_TOOL_SECONDS)
                 raise _too_long(command, f"{what} seconds")
             for thread in threads:
                 thread.join(max(0.0, min(end, heard[0] + silent) - time.monotonic()))
@@ -118,16 +121,12 @@ def _started(
     command: Sequence[str], environment: Mapping[str, str], *, given: int, keep: Sequence[int] = ()
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Start `command`; at the end of the block it has ended, by force where it has not by itself."""
+    pipe = subprocess.PIPE
+    options = system.grouped()
+    if keep and not system.is_windows():
+        options["pass_fds"] = tuple(keep)
     try:
-        process = subprocess.Popen(
-            command,
-            stdin=given,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environment,
-            **({"pass_fds": tuple(keep)} if keep and not system.is_windows() else {}),
-            **system.grouped(),
-        )
+        process = subprocess.Popen(command, stdin=given, stdout=pipe, stderr=pipe, env=environment, **options)
     except OSError as error:
         raise InputError(
             f"{command[0]} can't be used: {error}", fix=f"See that {command[0]} works in a terminal."
@@ -142,10 +141,10 @@ def _started(
     finally:
         if not ended:
             _end(process)
-        for pipe in (process.stdin, process.stdout, process.stderr):
-            if pipe is not None:
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
                 with suppress(OSError):
-                    pipe.close()
+                    stream.close()
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
