@@ -99,6 +99,7 @@ def test_a_git_that_was_left_alone_is_waited_for(tmp_path):
 
     def starts_one_and_dies() -> None:
         with locks.handed_on(lock, timeout=1) as held:
+            assert held is not None
             subprocess.Popen(["cat"], stdin=reading, pass_fds=[held])
             os.kill(os.getpid(), signal.SIGKILL)
 

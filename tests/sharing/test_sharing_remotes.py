@@ -15,6 +15,7 @@ from pipeline.app import machines
 from pipeline.core.errors import InputError
 from pipeline.sharing import git as program
 from pipeline.sharing.git import remote_named
+from pipeline.sharing.state import Share
 from tests.support.machines import Machine
 from tests.support.remotes import daemon, free_port, self_signed, silent, smart_http, smart_https
 
@@ -25,7 +26,8 @@ PASSWORD = "Basic bWU6b3BlbiBzZXNhbWU="
 @pytest.fixture
 def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Machine, Machine]:
     """Two machines that are not in step yet."""
-    return tuple(Machine(tmp_path / name, timedelta(), monkeypatch) for name in ("desk", "laptop"))
+    desk, laptop = (Machine(tmp_path / name, timedelta(), monkeypatch) for name in ("desk", "laptop"))
+    return desk, laptop
 
 
 @pytest.mark.parametrize("kind", ["file", "git", "http", "https"])
@@ -82,7 +84,7 @@ def test_a_server_that_never_answers_is_left_in_time_and_told(pair, monkeypatch,
 def test_a_server_that_is_not_there_is_told_at_once(pair, tmp_path):
     with pytest.raises(InputError, match="can't be read"):
         machines.init(pair[0].app, f"http://127.0.0.1:{free_port()}/memories.git")
-    assert not machines.Share.of(pair[0].app.home, pair[0].app.store_path).file.exists()
+    assert not Share.of(pair[0].app.home, pair[0].app.store_path).file.exists()
 
 
 def test_a_server_that_asks_for_a_password_asks_nobody(pair, tmp_path):
