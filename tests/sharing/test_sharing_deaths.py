@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 from collections.abc import Iterator
 from datetime import timedelta
 from functools import partial
@@ -94,17 +93,12 @@ def test_a_machine_that_dies_while_it_begins_begins_again(pair, tmp_path, monkey
 
 
 def test_a_git_that_was_left_alone_is_waited_for(tmp_path):
-    lock = tmp_path / "git.lock"
-    reading, writing = os.pipe()
-
-    def starts_one_and_dies() -> None:
-        with locks.handed_on(lock, timeout=1) as held:
-            assert held is not None
-            subprocess.Popen(["cat"], stdin=reading, pass_fds=[held])
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    os.waitpid(forked(starts_one_and_dies), 0)
-    os.close(reading)
+    lock, fifo = tmp_path / "git.lock", tmp_path / "fifo"
+    os.mkfifo(fifo)
+    child = forked(lambda: run_alone("hash-object", str(fifo), lock=lock))
+    writing = os.open(fifo, os.O_WRONLY)  # It waits until that git reads.
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
     with locks.handed_on(lock, timeout=0.1) as held:
         assert held is None
     os.close(writing)
