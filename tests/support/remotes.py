@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import socket
 import ssl
 import subprocess
@@ -32,7 +31,6 @@ def daemon(base: Path) -> Iterator[str]:
             *("--listen=127.0.0.1", f"--port={port}", f"--base-path={base}", str(base)),
         ],
         stderr=subprocess.PIPE,
-        start_new_session=True,
     )
     assert process.stderr is not None
     assert b"Ready to rumble" in process.stderr.readline()
@@ -42,7 +40,7 @@ def daemon(base: Path) -> Iterator[str]:
     try:
         yield f"git://127.0.0.1:{port}"
     finally:
-        os.killpg(process.pid, signal.SIGKILL)
+        process.kill()
         process.wait()
         reader.join()
         process.stderr.close()
