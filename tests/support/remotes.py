@@ -25,9 +25,11 @@ def free_port() -> int:
 def daemon(base: Path) -> Iterator[str]:
     """Serve the repositories below `base` by git's daemon, to be read and written, and give its address."""
     port = free_port()
+    # The program itself: `git daemon` would start it as a child that outlives it.
+    folder = subprocess.run(["git", "--exec-path"], capture_output=True, check=True).stdout.decode().strip()
     process = subprocess.Popen(
         [
-            *("git", "daemon", "--verbose", "--export-all", "--enable=receive-pack", "--reuseaddr"),
+            *(f"{folder}/git-daemon", "--verbose", "--export-all", "--enable=receive-pack", "--reuseaddr"),
             *("--listen=127.0.0.1", f"--port={port}", f"--base-path={base}", str(base)),
         ],
         stderr=subprocess.PIPE,
