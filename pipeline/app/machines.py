@@ -10,8 +10,9 @@ from typing import Any
 from pipeline.app.application import App
 from pipeline.app.carried_here import require_elsewhere
 from pipeline.core.errors import InputError
-from pipeline.sharing import repository
+from pipeline.sharing import git
 from pipeline.sharing.overview import overview
+from pipeline.sharing.repository import BRANCH
 from pipeline.sharing.run import Synced, sync
 from pipeline.sharing.state import Share, State, machine_id
 from pipeline.store.files.layout import private_folder
@@ -35,7 +36,7 @@ def init(app: App, named: str, *, force: bool = False) -> Begun:
     """
     app.require_settings()
     _require_own(app)
-    remote = repository.remote_named(named)
+    remote = git.remote_named(named)
     made = _prepared(app, remote)
     store = app.open_store(create=True)
     private_folder(store.root)
@@ -44,13 +45,14 @@ def init(app: App, named: str, *, force: bool = False) -> Begun:
         before = share.read()
         state = before or State(remote=remote, machine=machine_id(app.home), store=str(store.path))
         former = state.remote if state.remote != remote else ""
+        seen = state.seen
         if former or force:
             state.remote, state.seen = remote, ""
         share.write(state)
     first = now(app, force=force)
     if first.error and (before is None or former):
         with share.locked():
-            _put_back(share, before, former)
+            _put_back(share, former, seen)
         raise InputError(first.error, file=remote, fix=first.fix)
     return Begun(remote, made, former, first)
 
@@ -117,17 +119,19 @@ def _prepared(app: App, remote: str) -> bool:
             file=remote,
             fix="Name an empty folder; a bare repository is made in it.",
         )
-    if repository.is_repository(folder):
+    if git.is_repository(folder):
         return False
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError("there is something else", file=remote, fix="Name an empty folder, or a new one.")
-    repository.make_remote(folder)
+    git.make_remote(folder, BRANCH)
     return True
 
 
-def _put_back(share: Share, before: State | None, former: str) -> None:
-    if before is None:
+def _put_back(share: Share, former: str, seen: str) -> None:
+    """Be in step with the `former` remote, in which `seen` was seen, or with nothing where there is none."""
+    state = share.read()
+    if state is None or not former:
         share.forget()
-    else:
-        before.remote = former
-        share.write(before)
+        return
+    state.remote, state.seen, state.error, state.is_refused = former, seen, "", False
+    share.write(state)

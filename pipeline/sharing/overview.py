@@ -6,8 +6,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from pipeline.core.errors import InputError
+from pipeline.sharing.git import SyncError
 from pipeline.sharing.outgoing import Look
-from pipeline.sharing.repository import Repository, SyncError
+from pipeline.sharing.repository import Repository
 from pipeline.sharing.state import Share
 
 if TYPE_CHECKING:

@@ -16,11 +16,12 @@ from pipeline.core import faults
 from pipeline.core.clock import Clock
 from pipeline.safety.redaction import has_secret
 from pipeline.sharing import questions, team_index
+from pipeline.sharing.git import OfflineError, RefusedError, SyncError
 from pipeline.sharing.incoming import Arrival, Bringing, placed, renamed, wanted
 from pipeline.sharing.merging import State as Said
 from pipeline.sharing.merging import state_of
 from pipeline.sharing.outgoing import Hold, IsSecret, Look, key_of, takes_all, told_in
-from pipeline.sharing.repository import OfflineError, RefusedError, Repository, SyncError
+from pipeline.sharing.repository import Repository
 from pipeline.sharing.revisions import FORGOTTEN, REVISIONS, Note, Record, Revision, records_in
 from pipeline.sharing.signing import held_back, sign
 from pipeline.sharing.state import Known, Share, State
@@ -39,6 +40,7 @@ Kept in step by Reverie. `memories/` is what they say now, made from the records
 `forgotten/`: change nothing by hand. Who can read this repository can read all that was ever in it; who can
 write it can change the memories of all who sync with it.
 """
+_OF_RECORDS = (f"{REVISIONS}/", f"{FORGOTTEN}/")
 _TRIES = 6
 _MOST_ODD = 20
 
@@ -128,7 +130,7 @@ class _Run:
         self.hold: Hold = takes_all
         self._repository = repository_of(share, state)
         self._repository.make()
-        self._files: dict[str, str] = {}
+        self._known_files: dict[str, str] | None = None
         self._records: dict[str, list[Revision]] = {}
         self._said: dict[str, Said] = {}
 
@@ -204,13 +206,16 @@ class _Run:
         """Make a commit of what is new here and what is `incoming`, or take that as it is."""
         repository, state = self._repository, self._state
         main = repository.tip()
-        ours = repository.files(main, REVISIONS, FORGOTTEN)
-        theirs = ours if incoming == main else repository.files(incoming, REVISIONS, FORGOTTEN)
-        self._files = {**theirs, **ours}
+        ours, theirs, untold = {}, {}, set[str]()
+        self._known_files = None
+        if not incoming == main == state.basis:
+            ours = self._records_of(main)
+            theirs = ours if incoming == main else self._records_of(incoming)
+            self._known_files = {**theirs, **ours}
+            # A process died between its commit and the note that it was made.
+            untold = ours.keys() - self._records_of(state.basis) if state.basis != main else untold
         self._records.clear()
         came = sorted(theirs.keys() - ours.keys())
-        # A process died between its commit and the note that it was made.
-        untold = ours.keys() - repository.files(state.basis, REVISIONS) if state.basis != main else ()
         self.done.taken += len(came)
         looking = Look(
             self._store,
@@ -247,6 +252,17 @@ class _Run:
         state.notes += look.notes
         self.done.told += len(fresh)
         self.done.held = [{"name": item.name, "why": item.why} for item in look.held.values()]
+
+    @property
+    def _files(self) -> dict[str, str]:
+        """Return path → blob of all records, listed where they are asked for: where nothing is new, never."""
+        if self._known_files is None:
+            self._known_files = self._records_of(self._repository.tip())
+        return self._known_files
+
+    def _records_of(self, commit: str) -> dict[str, str]:
+        every = self._repository.files(commit)
+        return {path: blob for path, blob in every.items() if path.startswith(_OF_RECORDS)}
 
     def _secret_finder(self) -> IsSecret:
         if self._ledger is None:

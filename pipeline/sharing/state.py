@@ -16,7 +16,7 @@ from pipeline.core.errors import InputError
 from pipeline.core.home import Home
 from pipeline.core.ids import new_id
 from pipeline.sharing import turn
-from pipeline.sharing.repository import SyncError
+from pipeline.sharing.git import SyncError
 from pipeline.sharing.revisions import Moment
 
 _STATE_OF_SYNC = 1

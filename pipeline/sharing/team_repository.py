@@ -13,7 +13,8 @@ from typing import Any
 
 from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import DocumentError, InputError, TeamError, UnreachableTeamError
-from pipeline.sharing.repository import BRANCH, INCOMING, OfflineError, RefusedError, Repository
+from pipeline.sharing.git import OfflineError, RefusedError
+from pipeline.sharing.repository import BRANCH, INCOMING, Repository
 from pipeline.sharing.revisions import FORGOTTEN, REVISIONS, Note, Record, Revision, read_record
 from pipeline.sharing.signing import AUTHOR
 from pipeline.store.files import document
@@ -57,7 +58,7 @@ class TeamRepository(Repository):
         """Read all that the database has once more, and send all of this machine's that it lacks."""
         (self.path / "read").unlink(missing_ok=True)
         if self.tip(INCOMING):
-            self._call("update-ref", "-d", INCOMING)
+            self._change("update-ref", "-d", INCOMING)
 
     def push(self) -> bool:
         """Send what the database lacks; True, since nobody's revision is in the way of another's.

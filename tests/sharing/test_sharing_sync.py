@@ -11,7 +11,8 @@ import pytest
 from pipeline.app import inbox, machines, memories, undoing
 from pipeline.core import faults
 from pipeline.core.errors import InputError
-from pipeline.sharing.repository import make_remote
+from pipeline.sharing.git import make_remote
+from pipeline.sharing.repository import BRANCH
 from pipeline.sharing.state import Share
 from tests.support.machines import Machine, git, revisions_in
 
@@ -225,7 +226,7 @@ def test_a_rewritten_remote_is_refused_and_joined_at_a_persons_word(pair, remote
     desk.add("The build box has twelve cores.", name="build-box")
     exchange(desk, laptop)
     other = remote.with_name("other.git")
-    make_remote(other)
+    make_remote(other, BRANCH)
     shutil.rmtree(remote)
     other.rename(remote)
     done = desk.sync()
@@ -266,7 +267,7 @@ def test_a_shallow_remote_is_refused(pair, remote, tmp_path):
 
 def test_a_repository_of_something_else_is_left_alone(pair, tmp_path):
     code = tmp_path / "code.git"
-    make_remote(code)
+    make_remote(code, BRANCH)
     git(tmp_path, "clone", "--quiet", str(code), "work")
     work = tmp_path / "work"
     (work / "main.py").write_text("print()\n")
