@@ -156,35 +156,44 @@ _LOOKED_FOR = ("named", "may", "asked", "needless", "free", "orders", "hides", "
 """The wordings that are asked of a sentence only if it holds a word that they need."""
 
 
+Line = tuple[int, str, tuple[frozenset[str], ...]]
+"""A line of wordings: the place of its tongue, their name, and the sets of words of which each is needed."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """The rules of every tongue, and for each word that wordings need which of which tongue do."""
+    """The rules of every tongue, and the lines that each word of their first sets leads to."""
 
     rules: tuple[_Rules, ...]
-    needed: Mapping[str, Sequence[tuple[int, str]]]
+    lines: Mapping[str, Sequence[Line]]
     hints: Hints
 
     def held(self, sentence: str) -> dict[int, set[str]]:
-        """Return by the place of each tongue the wordings of which `sentence` holds a word."""
+        """Return by the place of each tongue the wordings of which `sentence` holds the words."""
+        words = self.hints.found_in(plain(sentence))
         found: dict[int, set[str]] = {}
-        for word in self.hints.found_in(plain(sentence)):
-            for place, name in self.needed.get(word, ()):
-                found.setdefault(place, set()).add(name)
+        for word in self.lines.keys() & words:
+            for place, name, needed in self.lines[word]:
+                if not any(map(words.isdisjoint, needed)):
+                    found.setdefault(place, set()).add(name)
         return found
 
 
 @cache
 def _known() -> _Known:
     # To read them takes as long as a status line may: only who asks pays for it.
-    needed: dict[str, list[tuple[int, str]]] = {}
+    lines: dict[str, list[Line]] = {}
+    wanted: set[str] = set()
     rules = []
     for place, tongue in enumerate(tongues()):
         rules.append(_Rules.of(tongue))
         for name in _LOOKED_FOR:
-            lines = _lines(getattr(tongue, name))
-            for word in frozenset().union(*map(needed_words, lines)):
-                needed.setdefault(word, []).append((place, name))
-    return _Known(tuple(rules), needed, Hints(needed))
+            for line in _lines(getattr(tongue, name)):
+                first, *others = needed_words(line)
+                wanted |= first.union(*others)
+                for word in first:
+                    lines.setdefault(word, []).append((place, name, tuple(others)))
+    return _Known(tuple(rules), lines, Hints(wanted))
 
 
 def violation(text: str) -> str | None:

@@ -7,7 +7,7 @@ pattern, so that nobody has to name them beside it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from re import (
     IGNORECASE,
     _parser,  # type: ignore[attr-defined]
@@ -17,11 +17,14 @@ from typing import Any
 
 _MOST = 64
 """So many words one pattern's part may need; with more of them the part tells nothing."""
+_LEAST = 2
+"""Signs of a word that is looked for beside another one: a single letter stands in every text."""
 _WIDEST = 4
 """Characters of a set that are taken one by one."""
 _REPEATS = (kind.MAX_REPEAT, kind.MIN_REPEAT, kind.POSSESSIVE_REPEAT)
+_TEXT = "text"
 _NO_WIDTH = (kind.AT, kind.ASSERT, kind.ASSERT_NOT)
-_ALIKE = str.maketrans("ıſᲀᲁᲂᲃᲄᲅᲆ", "isвдостты".replace("ы", "ъ"))
+_ALIKE = str.maketrans("ıſςᲀᲁᲂᲃᲄᲅᲆ", "isσвдосттъ")
 """Letters that a pattern in any case takes for another, though lower case leaves the two apart."""
 Words = frozenset[str]
 
@@ -33,42 +36,51 @@ def plain(text: str) -> str:
     return text.replace("İ", "i").lower().translate(_ALIKE)
 
 
-def needed_words(pattern: str) -> Words:
-    """Return words, as `plain` gives them, of which each text holds one in which `pattern` finds anything.
+def needed_words(pattern: str) -> tuple[Words, ...]:
+    """Return sets of words, as `plain` gives them: where `pattern` finds anything is one word of each set.
 
-    `pattern` is in any case. Where it needs no word it is the empty one, which every text holds.
+    `pattern` is in any case. The first set is the one that fewest texts hold a word of; where the pattern
+    needs none it holds the empty word, which every text has.
     """
-    found = _needed(_parser.parse(pattern, IGNORECASE))
-    return found if found else frozenset(("",))
+    several = {*_parts(_parser.parse(pattern, IGNORECASE))}
+    best = _better(frozenset(), *several)
+    return (best or frozenset(("",)), *(words for words in several - {best} if _shortest(words) >= _LEAST))
 
 
 def _needed(items: Iterable[Any]) -> Words:
     """Return the words needed by `items`, one behind the other; nothing where there are none."""
-    best: Words = frozenset()
+    return _better(frozenset(), *_parts(items))
+
+
+def _parts(items: Iterable[Any]) -> Iterator[Words]:
+    """Yield for parts of `items`, one behind the other, the words of which each needs one."""
     run: Words = frozenset(("",))
-    for name, value in items:
-        if name in _NO_WIDTH:
-            continue
+    for name, value in _steps(items):
         ways = _ways(name, value)
-        joined = frozenset(first + second for first in run for second in ways)
+        joined = _joined(run, ways)
         if ways and len(joined) <= _MOST:
             run = joined
             continue
-        best = _better(best, run, _inside(name, value))
+        yield run
+        yield _inside(name, value)
         # A part with too many ways to go on begins a new run; what can be anything ends one.
         run = ways or frozenset(("",))
-    return _better(best, run)
+    yield run
 
 
 def _better(*several: Words) -> Words:
     """Return which of `several` fewest texts hold: the one whose shortest word is the longest."""
-    return max(several, key=lambda words: (min(map(len, words), default=0), -len(words)))
+    return max(several, key=lambda words: (_shortest(words), -len(words)))
+
+
+def _shortest(words: Words) -> int:
+    return min(map(len, words), default=0)
 
 
 def _ways(name: Any, value: Any) -> Words:
     """Return all that a part can be, or nothing where that is too much."""
-    if name is kind.LITERAL:
-        return frozenset((plain(chr(value)),))
+    if name is _TEXT:
+        return frozenset((plain(value),))
     if name is kind.IN:
         return _one_by_one(value)
     if name is kind.SUBPATTERN:
@@ -96,14 +108,30 @@ def _all_of(several: list[Words]) -> Words:
 
 def _ways_of(items: Iterable[Any]) -> Words:
     run: Words = frozenset(("",))
-    for name, value in items:
-        if name in _NO_WIDTH:
-            continue
-        ways = _ways(name, value)
-        run = frozenset(first + second for first in run for second in ways)
+    for name, value in _steps(items):
+        run = _joined(run, _ways(name, value))
         if not run or len(run) > _MOST:
             return frozenset()
     return run
+
+
+def _joined(first: Words, second: Words) -> Words:
+    return frozenset([one + other for one in first for other in second])
+
+
+def _steps(items: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+    """Yield `items` that take up room, letters that follow each other as one text under `_TEXT`."""
+    letters: list[str] = []
+    for name, value in items:
+        if name is kind.LITERAL:
+            letters.append(chr(value))
+        elif name not in _NO_WIDTH:
+            if letters:
+                yield _TEXT, "".join(letters)
+                letters = []
+            yield name, value
+    if letters:
+        yield _TEXT, "".join(letters)
 
 
 def _inside(name: Any, value: Any) -> Words:
