@@ -7,13 +7,11 @@ pattern, so that nobody has to name them beside it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
-from re import (
-    IGNORECASE,
-    _parser,  # type: ignore[attr-defined]
-)
-from re import _constants as kind  # type: ignore[attr-defined]
 from typing import Any
+
+_parser, kind = re._parser, re._constants  # type: ignore[attr-defined]  # the parser of patterns has no public name
 
 _MOST = 64
 """So many words one pattern's part may need; with more of them the part tells nothing."""
@@ -42,7 +40,7 @@ def needed_words(pattern: str) -> tuple[Words, ...]:
     `pattern` is in any case. The first set is the one that fewest texts hold a word of; where the pattern
     needs none it holds the empty word, which every text has.
     """
-    several = {*_parts(_parser.parse(pattern, IGNORECASE))}
+    several = {*_parts(_parser.parse(pattern, re.IGNORECASE))}
     best = _better(frozenset(), *several)
     return (best or frozenset(("",)), *(words for words in several - {best} if _shortest(words) >= _LEAST))
 
