@@ -157,7 +157,7 @@ _LOOKED_FOR = ("named", "may", "asked", "needless", "free", "orders", "hides", "
 
 
 Line = tuple[int, str, tuple[frozenset[str], ...]]
-"""A line of wordings: the place of its tongue, their name, and the sets of words of which each is needed."""
+"""A line of wordings: the number of its tongue, their name, and the sets of words of which each is needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,13 +169,13 @@ class _Known:
     hints: Hints
 
     def held(self, sentence: str) -> dict[int, set[str]]:
-        """Return by the place of each tongue the wordings of which `sentence` holds the words."""
+        """Return by the number of each tongue the wordings of which `sentence` holds the words."""
         words = self.hints.found_in(plain(sentence))
         found: dict[int, set[str]] = {}
         for word in self.lines.keys() & words:
-            for place, name, needed in self.lines[word]:
+            for number, name, needed in self.lines[word]:
                 if not any(map(words.isdisjoint, needed)):
-                    found.setdefault(place, set()).add(name)
+                    found.setdefault(number, set()).add(name)
         return found
 
 
@@ -185,14 +185,14 @@ def _known() -> _Known:
     lines: dict[str, list[Line]] = {}
     wanted: set[str] = set()
     rules = []
-    for place, tongue in enumerate(tongues()):
+    for number, tongue in enumerate(tongues()):
         rules.append(_Rules.of(tongue))
         for name in _LOOKED_FOR:
             for line in _lines(getattr(tongue, name)):
                 first, *others = needed_words(line)
                 wanted |= first.union(*others)
                 for word in first:
-                    lines.setdefault(word, []).append((place, name, tuple(others)))
+                    lines.setdefault(word, []).append((number, name, tuple(others)))
     return _Known(tuple(rules), lines, Hints(wanted))
 
 
@@ -240,7 +240,7 @@ def _reads_like(sentence: str) -> str | None:
     if not held:
         return None
     clauses = [part.strip(_EDGES) for part in _CLAUSE.split(sentence)]
-    asked = [(known.rules[place], names) for place, names in held.items()]
+    asked = [(known.rules[number], names) for number, names in held.items()]
     if any(_permits(rules, clauses, sentence, names) for rules, names in asked):
         return _PERMISSION
     orders = any(_commands(rules, clauses, sentence, names) for rules, names in asked)

@@ -15,7 +15,7 @@ _parser, kind = re._parser, re._constants  # type: ignore[attr-defined]  # the p
 
 _MOST = 64
 """So many words one pattern's part may need; with more of them the part tells nothing."""
-_LEAST = 2
+_SHORTEST = 2
 """Signs of a word that is looked for beside another one: a single letter stands in every text."""
 _WIDEST = 4
 """Characters of a set that are taken one by one."""
@@ -42,7 +42,7 @@ def needed_words(pattern: str) -> tuple[Words, ...]:
     """
     several = {*_parts(_parser.parse(pattern, re.IGNORECASE))}
     best = _better(frozenset(), *several)
-    return (best or frozenset(("",)), *(words for words in several - {best} if _shortest(words) >= _LEAST))
+    return (best or frozenset(("",)), *(words for words in several - {best} if _shortest(words) >= _SHORTEST))
 
 
 def _needed(items: Iterable[Any]) -> Words:
@@ -114,7 +114,7 @@ def _ways_of(items: Iterable[Any]) -> Words:
 
 
 def _joined(first: Words, second: Words) -> Words:
-    return frozenset([one + other for one in first for other in second])
+    return frozenset([head + tail for head in first for tail in second])
 
 
 def _steps(items: Iterable[Any]) -> Iterator[tuple[Any, Any]]:

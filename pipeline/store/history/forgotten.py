@@ -79,8 +79,8 @@ class Forgotten:
 
     def told_in(self, text: str) -> bool:
         """Whether `text`, which comes without sessions that could speak for it, tells what was forgotten."""
-        told = [line.sentences for lines in self.names.values() for line in lines if line.sentences]
-        if told and any(map(_digests(text).intersection, told)):
+        known = [line.sentences for lines in self.names.values() for line in lines if line.sentences]
+        if known and any(map(_digests(text).intersection, known)):
             return True
         quotes = [_plain(line.quote) for lines in self.quotes.values() for line in lines]
         plain = f" {_plain(text)} " if quotes else ""
