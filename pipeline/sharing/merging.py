@@ -40,12 +40,13 @@ class Question:
     """What two machines did that both stands: of one sentence, or of the whole memory (`sentence` is "").
 
     `kept` are the words that were said later, `other` those that a yes leaves out; where the whole memory is
-    meant a yes takes it away.
+    meant a yes takes it away, and `forgotten` says that it was forgotten on one of them.
     """
 
     sentence: str
     kept: tuple[str, ...]
     other: tuple[str, ...]
+    forgotten: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +203,7 @@ class _Line:
             stays |= {element for element in parts[0].elements if element[0] == "sentence"}
             words = {text for kind, text in stays if kind == "sentence"}
         first, *others = (part.row for part in parts)
-        row = woven([first, self._base(texts).row, *others], words)
+        row = woven(first, self._base(texts).row, others, words)
         memory = _memory_of(parts, stays, fields, row)
         return _Said(memory, row, stays, fields)
 
@@ -254,7 +255,7 @@ class _Line:
             path=meaning.memory.path,
             file=_file_of(meaning.memory, top),
             written=all(self.revisions[head].written for head in texts),
-            questions=(*self._asked(texts), *([Question("", (), ())] if vain else [])),
+            questions=(*self._asked(texts), *([Question("", (), (), forgotten)] if vain else [])),
             reason="",
             heir="",
             forgotten=False,

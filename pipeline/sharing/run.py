@@ -217,7 +217,7 @@ class _Run:
             force=self._force,
             hold=self.hold,
         )
-        self._load(looking.changed())
+        self._load([*looking.changed(), *looking.gone()])
         look = looking.take()
         fresh: dict[str, bytes | str | None] = {item.file_name: item.data for item in look.records}
         for item in look.records:
@@ -292,7 +292,10 @@ class _Run:
             if not self._records[ident]:
                 continue
             meaning = self._said_of(ident)
-            asks = [[item.sentence, list(item.kept), list(item.other)] for item in meaning.questions]
+            asks = [
+                [item.sentence, list(item.kept), list(item.other), item.forgotten]
+                for item in meaning.questions
+            ]
             known[ident] = Known(
                 list(meaning.heads),
                 list(meaning.first),

@@ -20,6 +20,8 @@ SINCE = "decided"
 """In the front matter of a team's memory: the day since which it holds."""
 
 
+SIGNED = "signed-"
+"""How the id of a change set begins that only puts a name to texts."""
 BY_HAND = "was changed by hand; `reverie team sync`, typed in a terminal, sends it in your name"
 
 
@@ -47,4 +49,4 @@ def sign(store: Store, state: State, *, now: datetime, unattended: bool) -> None
         day = zone.day(now) if document.path in was else extra.get(SINCE, zone.day(now))
         door.revise(document, replace(document.memory, extra={**extra, AUTHOR: state.person, SINCE: day}))
     if door.operations:
-        door.write(f"signed-{new_id()[:12]}", f"signed by {state.person}")
+        door.write(f"{SIGNED}{new_id()[:12]}", f"signed by {state.person}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from datetime import timedelta
 from pathlib import Path
@@ -391,3 +392,64 @@ def test_who_leaves_keeps_the_memories_and_can_come_back(pair, remote):
     desk.sync()
     machines.init(laptop.app, str(laptop.link))
     assert laptop.files() == desk.files()
+
+
+def test_what_was_changed_later_wins_though_it_was_synced_earlier(pair):
+    desk, laptop = pair
+    name = desk.add("The port is eighty. It is open.", name="port")
+    exchange(desk, laptop)
+    laptop.clock.at += timedelta(days=2)
+    laptop.update(name, "The port is seventy. It is open.\n")
+    laptop.cut_off(off=True)
+    laptop.sync()
+    desk.clock.at += timedelta(days=8)
+    desk.update(name, "The port is ninety. It is open.\n")
+    desk.sync()
+    # It was offline for weeks.
+    laptop.cut_off(off=False)
+    laptop.clock.at += timedelta(days=20)
+    exchange(laptop, desk)
+    assert desk.body(name) == laptop.body(name) == "The port is ninety. The port is seventy. It is open.\n"
+    (row,) = inbox.waiting(desk.app)
+    assert row["payload"]["earlier"] == ["The port is seventy."]
+
+
+def test_a_change_that_first_went_out_long_after_is_as_old_as_it_is(pair):
+    desk, laptop = pair
+    name = desk.add("The port is eighty. It is open.", name="port")
+    exchange(desk, laptop)
+    laptop.clock.at += timedelta(days=2)
+    laptop.update(name, "The port is seventy. It is open.\n")
+    desk.clock.at += timedelta(days=8)
+    desk.update(name, "The port is ninety. It is open.\n")
+    desk.sync()
+    laptop.clock.at += timedelta(days=20)
+    exchange(laptop, desk)
+    assert laptop.body(name) == "The port is ninety. The port is seventy. It is open.\n"
+
+
+def test_a_file_that_was_written_by_hand_is_as_old_as_the_file(pair):
+    desk, laptop = pair
+    name = desk.add("The port is eighty. It is open.", name="port")
+    exchange(desk, laptop)
+    file = laptop.store / "port.md"
+    file.write_text(file.read_text("utf-8").replace("eighty", "seventy"), "utf-8")
+    then = (desk.clock.at + timedelta(days=1)).timestamp()
+    os.utime(file, (then, then))
+    desk.clock.at += timedelta(days=8)
+    desk.update(name, "The port is ninety. It is open.\n")
+    desk.sync()
+    laptop.clock.at += timedelta(days=20)
+    exchange(laptop, desk)
+    assert laptop.body(name) == "The port is ninety. The port is seventy. It is open.\n"
+
+
+def test_a_clock_that_is_ahead_is_never_behind_what_it_read(pair):
+    """What is made from a text is later than it, though that text says that it is of tomorrow."""
+    desk, laptop = pair
+    desk.clock.at += timedelta(days=40)
+    name = desk.add("The port is eighty. It is open.", name="port")
+    exchange(desk, laptop)
+    laptop.update(name, "The port is ninety. It is open.\n")
+    exchange(laptop, desk)
+    assert desk.body(name) == laptop.body(name) == "The port is ninety. It is open.\n"
