@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from pipeline.app import forgetting, inbox, retired, scopes
 from pipeline.app.application import App
 from pipeline.app.changes import MemoryChange, memory_changes
+from pipeline.app.doers import by_whom
 from pipeline.app.forgetting import Words
 from pipeline.app.retried import retried
 from pipeline.app.scopes import Scope, scope_of
@@ -19,7 +20,6 @@ from pipeline.core.errors import DocumentError, InputError, ReverieError, StoreE
 from pipeline.core.ids import digest, new_id
 from pipeline.hooklib.plain import whole_lines
 from pipeline.ledger import dreams
-from pipeline.ledger.inbox import CITED
 from pipeline.recall.prepared import hook_state
 from pipeline.revision import Door
 from pipeline.store import (
@@ -32,6 +32,7 @@ from pipeline.store import (
     Store,
     Undone,
     base_of,
+    is_own,
     short_ids,
     turns_of,
     undo_id,
@@ -40,10 +41,6 @@ from pipeline.store.files import document
 from pipeline.text.humanize import count
 
 _MOST_NAMES = 3
-_BY = {"extraction": "extraction", "dream": "dream", "promoted": "dream", "inbox": "you, inbox"}
-_BY |= {CITED: "the second reader"}
-_BY |= {"remember": "Claude, by tool", "drop": "Claude, by tool", "join": "Claude, by tool"}
-"""Who made a change, by the first word of its reason; else it was a person."""
 _ADOPTED = "adopted"
 _OWN_WORDS: dict[tuple[str, str], str] = {
     ("forget", "retired"): "forgot",
@@ -201,7 +198,7 @@ def of_memory(app: App, found: Document) -> list[Change]:
         if paths.isdisjoint(file.path for file in item.files):
             continue
         try:
-            entry = Entry(item.at, _by(item), _what(store, item, short, kept), short[item.run], item)
+            entry = Entry(item.at, by_whom(item), _what(store, item, short, kept), short[item.run], item)
             change = _change(store, entry, found.name, found)
         except StoreError:
             # Its bytes are damaged; `reverie history` says so.
@@ -244,7 +241,7 @@ def undo(app: App, run: str) -> Undone:
     app.require_settings()
     store, now = app.open_store(), app.clock.now()
     if not run:
-        standing = [g for g in store.history() if not g.undone and not turns_of(g.run)[1]]
+        standing = [item for item in store.history() if is_own(item)]
         if not standing:
             raise InputError("there is nothing to undo", file=str(store.path), fix="See `reverie history`.")
         run = max(standing, key=lambda item: item.number).run
@@ -351,15 +348,9 @@ def _entries(store: Store, snapshot: Snapshot, done: _Done) -> Iterator[Entry]:
     for item in kept:
         while fresh and (item.at is None or (fresh[0].at or _NEVER) >= item.at):
             yield fresh.pop(0)
-        yield Entry(item.at, _by(item), _what(store, item, short, kept), short[item.run], item)
+        yield Entry(item.at, by_whom(item), _what(store, item, short, kept), short[item.run], item)
         yield from (entry for edit, entry in edits if edit.found_by == item.number)
     yield from fresh
-
-
-def _by(item: Generation) -> str:
-    if item.run.startswith("inbox-"):
-        return _BY["inbox"]
-    return "you" if turns_of(item.run)[1] else _BY.get(item.reason.partition(" ")[0], "you")
 
 
 def _by_hand(edit: HandEdit, snapshot: Snapshot) -> Entry:

@@ -13,6 +13,7 @@ from pipeline.app import history as app_history
 from pipeline.app import scopes, undoing
 from pipeline.app.application import App
 from pipeline.app.changes import MemoryChange, compare
+from pipeline.app.reaching import TakesAwayError
 from pipeline.app.scopes import SHOWN, scope_of
 from pipeline.cli import listings, output
 from pipeline.cli.listings import AllOption, LimitOption
@@ -20,6 +21,9 @@ from pipeline.cli.options import GraphOption, JsonOption, StoreOption, TeamOptio
 from pipeline.cli.tables import table
 from pipeline.core.zone import minute
 
+ForAllOption = Annotated[
+    bool, typer.Option("--yes", "-y", help="Do not ask where others would lose memories by it.")
+]
 _NO_VALUES = ("steps", "preconditions", "postconditions", "blockers", "relations", "sources", "replaces")
 _LEVELS = {"kept": "", "gone": "warning", "new": "ok"}
 
@@ -98,19 +102,22 @@ def undo(
     user: UserOption = False,
     graph: GraphOption = None,
     store: StoreOption = None,
+    yes: ForAllOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Undo a change: a dream's, an extraction's, or yours.
 
     An undo is a change too: undone itself, it brings back what it took away. A proposal whose yes is undone
-    waits in the inbox again.
+    waits in the inbox again. What came from your other machines or from a team is undone only by its id, and
+    then for all; where that takes memories away you are asked, and --yes says so without a terminal.
     """
     app = App(store=store, graph=graph, user=user)
-    parts = undoing.take_back(app, run)
+    parts = _taken_back(app, run, for_all=yes)
     values = [
         {
             **asdict(part.undone),
             **{"short": part.short, "back": part.back, "scope": part.scope, "waits": part.waits},
+            "others": part.others,
         }
         for part in parts
     ]
@@ -126,9 +133,22 @@ def undo(
                 f"The proposal waits again: `reverie inbox show {number}` shows it,"
                 f" `reverie inbox reject {number}` turns it down."
             )
+        for text in dict.fromkeys(part.others for part in parts if part.others):
+            output.talk(f"It goes out to {text}, with the next sync.")
         again = parts[0].undone.again
         redo = f"`reverie undo {scopes.option(app, own=True)}{parts[0].back}`"
         output.talk(f"{'To undo it once more' if again else 'To redo it'}: {redo}.")
+
+
+def _taken_back(app: App, run: str, *, for_all: bool) -> list[undoing.Part]:
+    try:
+        return undoing.take_back(app, run, for_all=for_all)
+    except TakesAwayError as error:
+        if not output.can_ask():
+            raise
+        if not output.ask(f"{error}. Go on?"):
+            raise typer.Exit(1) from error
+        return undoing.take_back(app, run, for_all=True)
 
 
 def restore(

@@ -84,7 +84,7 @@ def _tell_end(app: App, done: Synced) -> None:
     if done.change:
         store_option = scopes.option(app, own=True)
         output.talk(
-            f"`reverie undo {store_option}{short_id(app, done.change)}` takes back what came in here."
+            f"`reverie undo {store_option}{short_id(app, done.change)}` takes back what came in, for all."
         )
     if done.refused:
         output.talk("`reverie sync --force` takes in what only reads like a permission or an instruction.")

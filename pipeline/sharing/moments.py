@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pipeline.sharing.signing import SIGNED
+from pipeline.store import SIGNED
 
 if TYPE_CHECKING:
     from pipeline.store import Document, Generation, Store

@@ -14,6 +14,7 @@ from pipeline.core.ids import digest
 from pipeline.safety.redaction import has_secret
 from pipeline.sharing.moments import Moments
 from pipeline.sharing.revisions import Moment, Note, Record, Revision, after, memory_id
+from pipeline.sharing.signing import Records
 from pipeline.sharing.state import Here, Kept, State
 from pipeline.store.history import forgotten
 from pipeline.store.history.forgotten import ON_REQUEST, Told
@@ -21,8 +22,6 @@ from pipeline.store.history.forgotten import ON_REQUEST, Told
 if TYPE_CHECKING:
     from pipeline.store import Document, Retired, Store
 
-Records = Callable[[str], list[Revision]]
-"""Gives all records of a memory that are known on this machine."""
 IsSecret = Callable[[str], bool]
 Hold = Callable[["Document"], str]
 """Says why a memory that changed stays here, "" where it does not."""
@@ -137,11 +136,11 @@ class Look:
         empty), it is what a copy of the folder was made from.
         """
         known = {item.name: item for item in self._records(ident)}
-        behind = _behind(known, heads)
+        earlier = behind(known, heads)
         same = [
             item
             for item in known.values()
-            if item.file == file and item.path == path and item.name not in behind
+            if item.file == file and item.path == path and item.name not in earlier
         ]
         return max(same, key=lambda item: (item.clock, item.name)).name if same else None
 
@@ -272,7 +271,7 @@ def _taken_away(store: Store) -> set[str]:
     return {path for path, after in last.items() if after is None}
 
 
-def _behind(known: dict[str, Revision], heads: Iterable[str]) -> set[str]:
+def behind(known: dict[str, Revision], heads: Iterable[str]) -> set[str]:
     """Return the names of `heads` and of all that they were made from."""
     waiting, found = list(heads), set[str]()
     while waiting:

@@ -74,12 +74,14 @@ class RefusedError(SyncError):
 class Repository:
     """The bare repository at `path`, which is only ours; `remote` is where it is sent and fetched.
 
-    `odd` has a line about each record of others that a fetch did not take.
+    `odd` has a line about each record of others that a fetch did not take, `people` who works on which
+    machine, as far as a fetch has seen that.
     """
 
     path: Path
     remote: str
     odd: list[str] = field(default_factory=list, kw_only=True)
+    people: dict[str, str] = field(default_factory=dict, kw_only=True)
 
     def make(self) -> None:
         """Make the repository where there is none, and put away what a git that was killed left in it."""

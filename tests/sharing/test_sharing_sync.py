@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.app import inbox, machines, memories, undoing
+from pipeline.app import history, inbox, machines, memories, undoing
+from pipeline.app.reaching import TakesAwayError
 from pipeline.core import faults
-from pipeline.core.errors import InputError
+from pipeline.core.errors import InputError, OvertakenError
+from pipeline.revision import Door
 from pipeline.sharing.repository import make_remote
 from pipeline.sharing.state import Share
+from pipeline.store import Generation, is_arrival
 from tests.support.machines import Machine, git, revisions_in
 
 POINTS = tuple(point for point in faults.POINTS if point.startswith("sync."))
@@ -133,8 +136,6 @@ def test_forgotten_words_bar_the_way_on_the_other_machine_and_come_back_by_resto
     assert laptop.app.open_store().forgotten().told_in(words)
     notes = git(remote, "show", *(f"main:{path}" for path in listed(remote, "forgotten")))
     assert "cellar" not in notes
-    from pipeline.app import history
-
     history.restore(laptop.app, name)
     exchange(laptop, desk)
     assert desk.names() == [name]
@@ -178,9 +179,86 @@ def test_an_undo_of_what_came_is_seen_by_all(pair):
     desk, laptop = pair
     desk.add("The build box has twelve cores.", name="build-box")
     exchange(desk, laptop)
-    undoing.take_back(laptop.app)
+    (came,) = arrivals(laptop)
+    with pytest.raises(TakesAwayError, match=r"away from all machines in step with .*: build-box"):
+        undoing.take_back(laptop.app, came.run)
+    assert laptop.names() == ["build-box"]
+    (part,) = undoing.take_back(laptop.app, came.run, for_all=True)
+    assert str(laptop.link) in part.others
     exchange(laptop, desk)
     assert laptop.names() == desk.names() == []
+
+
+def arrivals(machine: Machine) -> list[Generation]:
+    """The changes that came from other machines, newest first."""
+    return [item for item in machine.app.open_store().history() if is_arrival(item.run)]
+
+
+def test_an_undo_without_a_name_takes_back_what_was_done_here(pair):
+    desk, laptop = pair
+    laptop.add("The lamp is blue.", name="lamp")
+    desk.add("The build box has twelve cores.", name="build-box")
+    exchange(desk, laptop)
+    undoing.take_back(laptop.app)
+    exchange(laptop, desk)
+    assert laptop.names() == desk.names() == ["build-box"]
+    (came,) = arrivals(laptop)
+    with pytest.raises(InputError, match="nothing to undo that was done here") as refused:
+        undoing.take_back(laptop.app)
+    assert f"{history.short_id(laptop.app, came.run)}` takes that back for all" in refused.value.fix
+    assert laptop.names() == ["build-box"]
+
+
+def test_an_undo_brings_back_nothing_that_another_machine_forgot(pair):
+    desk, laptop = pair
+    name = desk.add("The port is eighty.", name="port")
+    exchange(desk, laptop)
+    memories.forget(laptop.app, name)
+    (file,) = desk.store.glob("port.md")
+    door = Door(desk.app.open_store(), now=desk.clock.now(), approved=True)
+    door.retire(desk.app.open_store().read(name), "a dream left it out")
+    door.write("dream-1", "dream")
+    assert not file.exists()
+    exchange(laptop, desk)
+    with pytest.raises(InputError, match=r"port was forgotten since on machine [0-9a-f]+"):
+        undoing.take_back(desk.app)
+    exchange(desk, laptop)
+    assert desk.names() == laptop.names() == []
+
+
+def test_an_undo_of_the_forgetting_that_came_brings_back_for_all(pair):
+    desk, laptop = pair
+    name = desk.add("The port is eighty.", name="port")
+    exchange(desk, laptop)
+    memories.forget(laptop.app, name)
+    exchange(laptop, desk)
+    assert desk.names() == []
+    (came,) = arrivals(desk)
+    undoing.take_back(desk.app, came.run)
+    exchange(desk, laptop)
+    assert desk.names() == laptop.names() == [name]
+
+
+def test_a_change_that_stands_in_the_way_of_an_undo_came_from_others(pair):
+    desk, laptop = pair
+    name = desk.add("The port is eighty.", name="port")
+    exchange(desk, laptop)
+    laptop.clock.at += timedelta(days=3)
+    laptop.update(name, "The port is ninety.\n")
+    exchange(laptop, desk)
+    with pytest.raises(OvertakenError) as refused:
+        undoing.take_back(desk.app)
+    assert "came from others" in refused.value.fix
+    assert refused.value.later == ""
+
+
+def test_history_names_the_machine_from_which_a_change_came(pair):
+    desk, laptop = pair
+    desk.add("The build box has twelve cores.", name="build-box")
+    exchange(desk, laptop)
+    machine = Share.of(desk.app.home, desk.store).read().machine
+    (entry,) = history.history(laptop.app)
+    assert entry.by == f"machine {machine}"
 
 
 def test_a_name_that_both_chose_is_kept_by_the_first(pair):
