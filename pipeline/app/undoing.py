@@ -68,7 +68,7 @@ def take_back(app: App, run: str = "", *, for_all: bool = False) -> list[Part]:
                 fix=error.fix,
             ) from error
         waits = inbox.waits_again(scope, change_id)
-        others = reaching.others(scope) if is_arrival(change_id) else ""
+        others = reaching.others(scope) if is_arrival(change_id) and not undone.already else ""
         parts.append(Part(scope_of(scope), undone, *history.ids_of(scope, undone), waits, others))
     return parts
 

@@ -78,6 +78,20 @@ class Look:
         """Return the memories whose files were here and are not any more."""
         return [ident for ident, was in self._state.here.items() if was.digest and ident not in self._here]
 
+    def waiting(self) -> set[str]:
+        """Return the memories that changed or left here and may go out."""
+        held = self._state.held
+        stays = {
+            ident
+            for ident in self.changed()
+            if self._kept_back(self._here[ident]) or (ident in held and not self._touched(self._here[ident]))
+        }
+        return {*self.changed(), *self.gone()} - stays
+
+    def _touched(self, document: Document) -> bool:
+        """Whether the file was written since a sync last looked at it."""
+        return (self._store.root / document.path).lstat().st_mtime > self._state.tried
+
     def take(self) -> Outgoing:
         """Return what is new here."""
         here = self._here

@@ -273,6 +273,19 @@ def make_remote(folder: Path) -> None:
         )
 
 
+def show_main(folder: Path) -> None:
+    """Let the repository at `folder` name our branch where it names one that is not there.
+
+    So a clone of it has files, also where ``git init --bare`` chose another name.
+    """
+    own = ("--git-dir", str(folder))
+    if _git(*own, "rev-parse", "--verify", "--quiet", "HEAD", seconds=_CALL_SECONDS)[0] == 0:
+        return
+    if _git(*own, "rev-parse", "--verify", "--quiet", BRANCH, seconds=_CALL_SECONDS)[0] == 0:
+        # Who may not write that may still sync.
+        _git(*own, "symbolic-ref", "HEAD", BRANCH, seconds=_CALL_SECONDS)
+
+
 def is_repository(folder: Path) -> bool:
     """Whether there is a git repository at `folder`, bare or not."""
     return any((inner / "HEAD").is_file() for inner in (folder, folder / ".git"))

@@ -246,7 +246,9 @@ class _Run:
         state.here, state.held, state.begun = look.here, look.held, {}
         state.basis = repository.tip()
         state.notes += look.notes
-        self.done.told += len(fresh)
+        known = repository.files(state.seen, REVISIONS, FORGOTTEN) if state.error else theirs
+        # With what an earlier sync kept, since it got nowhere.
+        self.done.told = len({*ours, *fresh} - known.keys())
         self.done.held = [{"name": item.name, "why": item.why} for item in look.held.values()]
 
     def _secret_finder(self) -> IsSecret:

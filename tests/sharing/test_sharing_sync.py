@@ -292,7 +292,7 @@ def test_offline_is_told_and_nothing_waits_for_it(pair):
     desk.add("The build box has twelve cores.", name="build-box")
     done = desk.sync()
     assert "can't be read" in done.error
-    assert machines.status(desk.app)["ahead"] == 1
+    assert machines.status(desk.app)["waiting"] == 1
     desk.cut_off(off=False)
     exchange(desk, laptop)
     assert laptop.names() == ["build-box"]
@@ -531,3 +531,63 @@ def test_a_clock_that_is_ahead_is_never_behind_what_it_read(pair):
     laptop.update(name, "The port is ninety. It is open.\n")
     exchange(laptop, desk)
     assert desk.body(name) == laptop.body(name) == "The port is ninety. It is open.\n"
+
+
+def test_what_was_kept_is_told_when_it_is_sent(pair):
+    desk, _ = pair
+    desk.cut_off(off=True)
+    desk.add("The build box has twelve cores.", name="build-box")
+    assert desk.sync().told == 1
+    assert desk.sync().told == 1
+    assert machines.status(desk.app)["waiting"] == 1
+    desk.cut_off(off=False)
+    assert desk.sync().told == 1
+    assert desk.sync().told == 0
+    assert machines.status(desk.app)["waiting"] == 0
+
+
+def test_all_that_goes_to_another_repository_is_told(pair, tmp_path):
+    desk, _ = pair
+    desk.add("The build box has twelve cores.", name="build-box")
+    desk.sync()
+    begun = machines.init(desk.app, str(tmp_path / "other.git"))
+    assert (begun.first.told, begun.former) == (1, str(desk.link))
+
+
+def test_what_waits_is_counted_once_and_what_stays_here_is_not(pair):
+    desk, _ = pair
+    desk.add("The build box has twelve cores.", name="build-box")
+    desk.add("The lamp is blue.", name="lamp")
+    desk.sync()
+    desk.update("build-box", "The build box has ten cores.\n")
+    (desk.store / "lamp.md").unlink()
+    assert machines.status(desk.app)["waiting"] == 2
+    desk.sync()
+    file = desk.store / "build-box.md"
+    file.write_text(f"{file.read_text()}The token is {SECRET}.\n")
+    assert machines.status(desk.app)["waiting"] == 0
+    assert desk.sync().held
+    assert machines.status(desk.app)["waiting"] == 0
+
+
+def test_a_beginning_that_fails_changes_nothing(pair, tmp_path):
+    desk, _ = pair
+    desk.add("The build box has twelve cores.", name="build-box")
+    desk.sync()
+    share = Share.of(desk.app.home, desk.store)
+    before, found = share.file.read_bytes(), machines.status(desk.app)
+    with pytest.raises(InputError, match="can't be read"):
+        machines.init(desk.app, f"file://{tmp_path}/nowhere.git")
+    assert share.file.read_bytes() == before
+    assert machines.status(desk.app) == found
+    assert desk.sync().error == ""
+
+
+def test_a_clone_of_an_ordinary_bare_repository_has_files(tmp_path, monkeypatch):
+    remote = tmp_path / "plain.git"
+    git(tmp_path, "init", "--quiet", "--bare", "--initial-branch=master", str(remote))
+    desk = Machine(tmp_path / "desk", timedelta(), monkeypatch)
+    desk.add("The build box has twelve cores.", name="build-box")
+    desk.join(remote)
+    git(tmp_path, "clone", "--quiet", str(remote), "clone")
+    assert (tmp_path / "clone/memories/build-box.md").is_file()

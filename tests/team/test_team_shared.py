@@ -69,15 +69,15 @@ def test_a_text_with_words_of_two_names_both_and_one_that_only_one_changed_that_
     name = ann.add("We deploy on Mondays. The port is 8080.")
     team.share(ann.app, name)
     team.now(bob.app)
-    change(ann, name, "We deploy on Fridays.\nThe port is 8080.")
-    change(bob, name, "We deploy on Mondays.\nThe port is 9090.")
+    change(ann, name, "We deploy on Fridays. The port is 8080.")
+    change(bob, name, "We deploy on Mondays. The port is 9090.")
     for person in (ann, bob, ann):
         team.now(person.app)
-    assert ann.texts() == bob.texts() == {name: ("We deploy on Fridays.\nThe port is 9090.", "Ann and Bob")}
-    change(bob, name, "We deploy on Sundays.\nThe port is 9090.")
+    assert ann.texts() == bob.texts() == {name: ("We deploy on Fridays. The port is 9090.", "Ann and Bob")}
+    change(bob, name, "We deploy on Sundays. The port is 9090.")
     for person in (bob, ann):
         team.now(person.app)
-    assert ann.texts() == bob.texts() == {name: ("We deploy on Sundays.\nThe port is 9090.", "Bob")}
+    assert ann.texts() == bob.texts() == {name: ("We deploy on Sundays. The port is 9090.", "Bob")}
 
 
 def change(person, name, body):
