@@ -127,7 +127,7 @@ def why(app: App, name: str) -> Why:
 
 def _reworded(app: App, document: Document, told: Told | None) -> tuple[Reworded, ...]:
     memory = document.memory
-    if not memory.created or not memory.updated or memory.updated <= memory.created:
+    if not memory.created or not memory.updated:
         return ()
     found = []
     for change in history.of_memory(app, document):
@@ -143,7 +143,7 @@ def _reworded(app: App, document: Document, told: Told | None) -> tuple[Reworded
             if not found and told is not None and not told.here and is_arrival(generation.run):
                 at = parse_time(told.at) or at  # Not when it came here.
             found.append(Reworded(at, change.entry.by, change.entry.short, tuple(words)))
-    if not found and told is not None and not told.here:
+    if not found and told is not None and not told.here and memory.updated > memory.created:
         # It came as it is, and what was changed before is known where that was done.
         found.append(Reworded(memory.updated, f"machine {told.machine}", "", ()))
     return tuple(found)

@@ -64,7 +64,6 @@ def test_why_names_the_change_of_the_words(desk: Desk) -> None:
     desk.here("add", "Always run make lint. And make check.", "--name", "lint")
     written = json.loads(desk.here("why", "lint", "--json").out)
     assert written["later"] == []
-    time.sleep(1.1)  # Files keep whole seconds.
     desk.here("update", "lint", "--text", "Always run make lint -j2. And make check.")
     found = desk.here("why", "lint").out
     assert "what was changed since is below" in found
