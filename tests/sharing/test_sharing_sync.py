@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.app import history, inbox, machines, memories, undoing
+from pipeline.app.proposals import brief, facts_of
 from pipeline.app.reaching import TakesAwayError
 from pipeline.core import faults
 from pipeline.core.errors import InputError, OvertakenError
@@ -86,6 +87,12 @@ def test_two_words_for_one_sentence_are_asked_about_everywhere_and_settled_every
     assert desk.body(name) == "The port is ninety. The port is seventy. It is open.\n"
     (row,), (other,) = inbox.waiting(desk.app), inbox.waiting(laptop.app)
     assert row["reason"] == other["reason"]
+    assert brief(row) == "“The port is ninety.” or “The port is seventy.”"
+    # Each text is told once.
+    assert facts_of(row) == {"it said": "The port is eighty.", "written later": "The port is ninety."} | {
+        "written earlier": "The port is seventy."
+    }
+    assert "port" not in row["reason"]
     assert inbox.shown(desk.app, row["id"])[1].problem == ""
     inbox.accept(desk.app, row["id"])
     exchange(desk, laptop)
@@ -102,6 +109,7 @@ def test_a_no_to_such_a_question_forgets_nothing(pair):
     exchange(desk, laptop)
     desk.add("Another fact stands here.", name="other")
     assert desk.body(name) == "The port is ninety.\n"
+    assert "it was forgotten on one machine" in inbox.waiting(desk.app)[0]["reason"]
     desk.update("other", "Another fact stands there.\n")
     laptop.sync()
     laptop.app.open_store()
@@ -120,6 +128,7 @@ def test_what_left_while_it_changed_stands_and_a_yes_takes_it_away(pair):
     exchange(desk, laptop)
     assert laptop.names() == desk.names() == [name]
     (row,) = inbox.waiting(laptop.app)
+    assert brief(row) == "The port is eighty. It is open. It is fast."
     inbox.accept(laptop.app, row["id"])
     exchange(laptop, desk)
     assert laptop.names() == desk.names() == []
