@@ -129,7 +129,7 @@ def _reworded(app: App, document: Document, newest: Told | None) -> tuple[Reword
     memory = document.memory
     if not memory.created or not memory.updated:
         return ()
-    found = []
+    found: list[Reworded] = []
     for change in history.of_memory(app, document):
         generation = change.entry.generation
         if generation is None or generation.undone or turns_of(generation.run)[1]:

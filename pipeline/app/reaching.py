@@ -50,8 +50,9 @@ def require_fit(app: App, run: str, *, for_all: bool) -> None:
 
 
 def _takes_away(turn: Turn, names: list[str], run: str) -> TakesAwayError:
+    what = count(len(names), "memory", "memories")
     return TakesAwayError(
-        f"this would take {count(len(names), 'memory', 'memories')} away from {_others(turn)}: {listed(names)}",
+        f"this would take {what} away from {_others(turn)}: {listed(names)}",
         fix=f"`reverie undo {run} --yes`, if that is meant.",
     )
 
