@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.app import history, inbox, machines, memories, undoing
+from pipeline.app.changes import MemoryChange
 from pipeline.app.proposals import brief, facts_of
 from pipeline.app.reaching import TakesAwayError
 from pipeline.core import faults
@@ -19,6 +20,7 @@ from pipeline.sharing.repository import make_remote
 from pipeline.sharing.state import Share
 from pipeline.store import Generation, is_arrival
 from tests.support.machines import Machine, git, revisions_in
+from tests.support.stores import memory
 
 POINTS = tuple(point for point in faults.POINTS if point.startswith("sync."))
 SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
@@ -600,3 +602,20 @@ def test_a_clone_of_an_ordinary_bare_repository_has_files(tmp_path, monkeypatch)
     desk.join(remote)
     git(tmp_path, "clone", "--quiet", str(remote), "clone")
     assert (tmp_path / "clone/memories/build-box.md").is_file()
+
+
+def test_a_file_that_was_removed_stands_behind_the_change_that_touched_it_last(pair):
+    desk, _ = pair
+    desk.add("The lamp is blue.", name="lamp")
+    began = desk.clock.at
+    desk.clock.at += timedelta(hours=1)
+    desk.add("The build box has twelve cores.", name="build-box")
+    (desk.store / "lamp.md").unlink()
+    found = history.history(desk.app)
+    assert [entry.what for entry in found] == ["created build-box", "removed lamp", "created lamp"]
+    assert (found[1].at, found[1].since) == (None, began)
+
+
+def test_a_change_of_a_name_alone_is_shown():
+    ann, bob = (memory("lamp", extra={"author": name}) for name in ("Ann", "Bob"))
+    assert MemoryChange(ann, bob).fields == (("author", "Ann", "Bob"),)
