@@ -70,10 +70,9 @@ def facts_of_machines(found: Mapping[str, Any], now: datetime) -> Facts:
     behind = "unknown" if found["behind"] is None else count(found["behind"], "commit")
     facts = [
         ("remote", found["remote"]),
-        ("in step", _when(found["last"], now)),
-        ("changed here", count(found["waiting"], "memory", "memories")),
-        ("to be sent", count(found["ahead"], "commit")),
-        ("to be taken", behind),
+        ("last sync", _when(found["last"], now)),
+        ("waits here", count(found["waiting"], "memory", "memories")),
+        ("waits there", behind),
         ("shared", count(found["memories"], "memory", "memories")),
         *([("trouble", found["error"])] if found["error"] else []),
     ]

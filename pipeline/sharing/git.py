@@ -160,6 +160,19 @@ def make_remote(folder: Path, branch: str) -> None:
         )
 
 
+def show_branch(folder: Path, branch: str) -> None:
+    """Let the repository at `folder` name `branch` where it names one that is not there.
+
+    So a clone of it has files, also where ``git init --bare`` chose another name.
+    """
+    own = ("--git-dir", str(folder))
+    if run(*own, "rev-parse", "--verify", "--quiet", "HEAD")[0] == 0:
+        return
+    if run(*own, "rev-parse", "--verify", "--quiet", branch)[0] == 0:
+        # Who may not write that may still sync.
+        run(*own, "symbolic-ref", "HEAD", branch)
+
+
 def is_repository(folder: Path) -> bool:
     """Whether there is a git repository at `folder`, bare or not."""
     return any((inner / "HEAD").is_file() for inner in (folder, folder / ".git"))

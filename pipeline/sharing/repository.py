@@ -32,7 +32,8 @@ _GC_EVERY = 50
 class Repository:
     """The bare repository at `path`, which is only ours; `remote` is where it is sent and fetched.
 
-    `odd` has a line about each record of others that a fetch did not take.
+    `odd` has a line about each record of others that a fetch did not take, `people` who works on which
+    machine, as far as a fetch has seen that.
     """
 
     path: Path
@@ -40,6 +41,7 @@ class Repository:
     odd: list[str] = field(default_factory=list, kw_only=True)
     _above: dict[tuple[str, str], bool] = field(default_factory=dict, init=False, repr=False)
     _listed: dict[str, dict[str, str]] = field(default_factory=dict, init=False, repr=False)
+    people: dict[str, str] = field(default_factory=dict, kw_only=True)
 
     def make(self) -> None:
         """Make the repository where there is none, and put away what a git that was killed left in it."""

@@ -13,6 +13,8 @@ from pipeline.record import record, values_of
 
 FILE = "turn.json"
 _LEFT_TEAM = "left"
+CAME = "sync with "
+"""How the reason of a change set begins that came from others; whom, stands behind it."""
 
 
 @record
