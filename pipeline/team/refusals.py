@@ -67,6 +67,11 @@ CONSTRAINTS = {
     "call_purpose_check": _LENGTH,
     "call_work_check": _LENGTH,
     "lease_name_check": _LENGTH,
+    "outage_provider_check": _LENGTH,
+    "outage_reason_check": _LENGTH,
+    "reading_key_check": _LENGTH,
+    "reading_outcome_check": _LENGTH,
+    "reading_project_check": _LENGTH,
 }
 """What each rule of the tables means to a person, and what they can do, by the rule's name."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,7 @@ def set_up(connection: psycopg.Connection[Any]) -> int:
     TeamError where it has steps that this Reverie does not know.
     """
     stands = connection.execute("SELECT to_regclass(%s) IS NOT NULL", [f"{SCHEMA}.migration"]).fetchone()
-    if stands and stands[0] and _found(connection) == len(STEPS):
+    if stands and stands[0] and _found(connection) == len(STEPS) and not _lacking(connection):
         return 0
     connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
     connection.execute(_RECORD)
@@ -43,13 +44,16 @@ def set_up(connection: psycopg.Connection[Any]) -> int:
             _make_queue(connection)
         connection.execute(_text(name))
         connection.execute(f"INSERT INTO {SCHEMA}.migration (number) VALUES (%s)", [number])
-    _bring_queue_up(connection)
+    with _in_queue(connection):
+        for migration, text in _lacking(connection).items():
+            connection.execute(text)
+            connection.execute(f"INSERT INTO {QUEUE}.applied (migration) VALUES (%s)", [migration])
     return len(STEPS) - found
 
 
 def check(connection: psycopg.Connection[Any]) -> None:
     """Raise TeamError unless the database has the steps that this Reverie knows."""
-    if _found(connection) < len(STEPS):
+    if _found(connection) < len(STEPS) or _lacking(connection):
         raise TeamError(
             "the team's database is older than this Reverie",
             fix="Who set it up runs `reverie team init` once more; nothing that is in it changes.",
@@ -79,14 +83,12 @@ def _make_queue(connection: psycopg.Connection[Any]) -> None:
             connection.execute("INSERT INTO applied (migration) VALUES (%s)", [name])
 
 
-def _bring_queue_up(connection: psycopg.Connection[Any]) -> None:
-    """Apply what a newer procrastinate has changed in its tables."""
-    with _in_queue(connection):
-        there = {name for (name,) in connection.execute("SELECT migration FROM applied")}
-        for name, text in _queue_migrations().items():
-            if name not in there:
-                connection.execute(text)
-                connection.execute("INSERT INTO applied (migration) VALUES (%s)", [name])
+def _lacking(connection: psycopg.Connection[Any]) -> dict[str, str]:
+    """Return what a newer procrastinate has changed in its tables and is not applied yet, oldest first."""
+    if len(STEPS) < _QUEUE_STEP:
+        return {}
+    there = {name for (name,) in connection.execute(f"SELECT migration FROM {QUEUE}.applied")}
+    return {name: text for name, text in _queue_migrations().items() if name not in there}
 
 
 @contextlib.contextmanager
@@ -96,6 +98,7 @@ def _in_queue(connection: psycopg.Connection[Any]) -> Iterator[None]:
     connection.execute(f"SET LOCAL search_path = {SCHEMA}, {QUEUE}")
 
 
+@cache
 def _queue_migrations() -> dict[str, str]:
     """Return procrastinate's migrations by name, oldest first."""
     folder = files("procrastinate") / "sql" / "migrations"

@@ -149,6 +149,7 @@ END $$;
 
 GRANT SELECT ON reading, outage, dream TO PUBLIC;
 GRANT USAGE ON SCHEMA reverie_queue TO PUBLIC;
+GRANT SELECT ON reverie_queue.applied TO PUBLIC;
 GRANT SELECT, INSERT, UPDATE, DELETE ON reverie_queue.procrastinate_jobs, reverie_queue.procrastinate_events,
     reverie_queue.procrastinate_workers TO PUBLIC;
 GRANT SELECT, UPDATE ON reverie_queue.procrastinate_periodic_defers TO PUBLIC;
