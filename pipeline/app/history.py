@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -11,15 +10,14 @@ from pathlib import Path, PurePosixPath
 from pipeline.app import forgetting, inbox, retired, scopes
 from pipeline.app.application import App
 from pipeline.app.changes import MemoryChange, memory_changes
+from pipeline.app.doers import by_whom
 from pipeline.app.forgetting import Words
 from pipeline.app.retried import retried
 from pipeline.app.scopes import Scope, scope_of
 from pipeline.consolidation import vetoes
 from pipeline.core.errors import DocumentError, InputError, ReverieError, StoreError
 from pipeline.core.ids import digest, new_id
-from pipeline.hooklib.plain import whole_lines
 from pipeline.ledger import dreams
-from pipeline.ledger.inbox import CITED
 from pipeline.recall.prepared import hook_state
 from pipeline.revision import Door
 from pipeline.store import (
@@ -32,6 +30,7 @@ from pipeline.store import (
     Store,
     Undone,
     base_of,
+    is_own,
     short_ids,
     turns_of,
     undo_id,
@@ -40,10 +39,6 @@ from pipeline.store.files import document
 from pipeline.text.humanize import count
 
 _MOST_NAMES = 3
-_BY = {"extraction": "extraction", "dream": "dream", "promoted": "dream", "inbox": "you, inbox"}
-_BY |= {CITED: "the second reader"}
-_BY |= {"remember": "Claude, by tool", "drop": "Claude, by tool", "join": "Claude, by tool"}
-"""Who made a change, by the first word of its reason; else it was a person."""
 _ADOPTED = "adopted"
 _OWN_WORDS: dict[tuple[str, str], str] = {
     ("forget", "retired"): "forgot",
@@ -59,7 +54,8 @@ _NEVER = datetime.max.replace(tzinfo=UTC)
 class Entry:
     """One change as a line of the history: `short` means it to every command, `what` says what it did.
 
-    One that was made by hand has a `hand_edit` and no `generation`, no id, and can't be undone.
+    One that was made by hand has a `hand_edit` and no `generation`, no id, and can't be undone. Where nobody
+    knows when, since the file is gone, it was later than `since`.
     """
 
     at: datetime | None
@@ -69,6 +65,12 @@ class Entry:
     generation: Generation | None = None
     hand_edit: HandEdit | None = None
     scope: Scope = "project"
+    since: datetime | None = None
+
+    @property
+    def order(self) -> datetime:
+        """Return when it happened, as far as that is known, to put it into its place."""
+        return self.at or self.since or _NEVER
 
     @property
     def state(self) -> str:
@@ -125,7 +127,7 @@ def _together(first: list[Entry], second: list[Entry]) -> list[Entry]:
     found: list[Entry] = []
     first, second = first[:], second[:]
     while first and second:
-        later = first if (first[0].at or _NEVER) >= (second[0].at or _NEVER) else second
+        later = first if first[0].order >= second[0].order else second
         found.append(later.pop(0))
     return [*found, *first, *second]
 
@@ -201,7 +203,7 @@ def of_memory(app: App, found: Document) -> list[Change]:
         if paths.isdisjoint(file.path for file in item.files):
             continue
         try:
-            entry = Entry(item.at, _by(item), _what(store, item, short, kept), short[item.run], item)
+            entry = Entry(item.at, by_whom(item), _what(store, item, short, kept), short[item.run], item)
             change = _change(store, entry, found.name, found)
         except StoreError:
             # Its bytes are damaged; `reverie history` says so.
@@ -228,13 +230,6 @@ def diff(app: App, what: str = "") -> list[FileDiff]:
     return list(change(app, what).files)
 
 
-def as_text(change: FileDiff) -> str:
-    """Return `change` as a unified diff."""
-    before = whole_lines((change.before or b"").decode("utf-8", "replace"))
-    after = whole_lines((change.after or b"").decode("utf-8", "replace"))
-    return "".join(difflib.unified_diff(before, after, f"a/{change.path}", f"b/{change.path}"))
-
-
 def undo(app: App, run: str) -> Undone:
     """Bring back every byte that `run` changed; without one, the newest change that still stands.
 
@@ -244,7 +239,7 @@ def undo(app: App, run: str) -> Undone:
     app.require_settings()
     store, now = app.open_store(), app.clock.now()
     if not run:
-        standing = [g for g in store.history() if not g.undone and not turns_of(g.run)[1]]
+        standing = [item for item in store.history() if is_own(item)]
         if not standing:
             raise InputError("there is nothing to undo", file=str(store.path), fix="See `reverie history`.")
         run = max(standing, key=lambda item: item.number).run
@@ -346,20 +341,23 @@ def _entries(store: Store, snapshot: Snapshot, done: _Done) -> Iterator[Entry]:
     edits = [
         (edit, _by_hand(edit, snapshot)) for edit in store.hand_edits() if not done.elsewhere(store, edit)
     ]
-    fresh = [entry for edit, entry in edits if edit.found_by is None]
-    fresh.sort(key=lambda entry: entry.at or _NEVER, reverse=True)
+    fresh = [
+        replace(entry, since=None if edit.at else _last_touched(kept, edit.path))
+        for edit, entry in edits
+        if edit.found_by is None
+    ]
+    fresh.sort(key=lambda entry: entry.order, reverse=True)
     for item in kept:
-        while fresh and (item.at is None or (fresh[0].at or _NEVER) >= item.at):
+        while fresh and (item.at is None or fresh[0].order >= item.at):
             yield fresh.pop(0)
-        yield Entry(item.at, _by(item), _what(store, item, short, kept), short[item.run], item)
+        yield Entry(item.at, by_whom(item), _what(store, item, short, kept), short[item.run], item)
         yield from (entry for edit, entry in edits if edit.found_by == item.number)
     yield from fresh
 
 
-def _by(item: Generation) -> str:
-    if item.run.startswith("inbox-"):
-        return _BY["inbox"]
-    return "you" if turns_of(item.run)[1] else _BY.get(item.reason.partition(" ")[0], "you")
+def _last_touched(kept: Iterable[Generation], path: str) -> datetime | None:
+    """Return when the newest of `kept` came that touched the file at `path`."""
+    return next((item.at for item in kept if any(file.path == path for file in item.files)), None)
 
 
 def _by_hand(edit: HandEdit, snapshot: Snapshot) -> Entry:

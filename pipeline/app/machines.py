@@ -9,7 +9,7 @@ from typing import Any
 
 from pipeline.app.application import App
 from pipeline.app.carried_here import require_elsewhere
-from pipeline.core.errors import InputError
+from pipeline.core.errors import InputError, ReverieError
 from pipeline.sharing import repository
 from pipeline.sharing.overview import overview
 from pipeline.sharing.run import Synced, sync
@@ -42,16 +42,22 @@ def init(app: App, named: str, *, force: bool = False) -> Begun:
     share = Share.of(app.home, store.path)
     with share.locked():
         before = share.read()
-        state = before or State(remote=remote, machine=machine_id(app.home), store=str(store.path))
+        state = share.read() or State(remote=remote, machine=machine_id(app.home), store=str(store.path))
         former = state.remote if state.remote != remote else ""
         if former or force:
             state.remote, state.seen = remote, ""
         share.write(state)
-    first = now(app, force=force)
-    if first.error and (before is None or former):
+    try:
+        first = now(app, force=force)
+        if first.error and (before is None or former):
+            raise InputError(first.error, fix=first.fix)
+    except ReverieError:
         with share.locked():
-            _put_back(share, before, former)
-        raise InputError(first.error, file=remote, fix=first.fix)
+            _put_back(share, before)
+        raise
+    folder = Path(remote.removeprefix("file://"))
+    if folder.is_absolute():
+        repository.show_main(folder)
     return Begun(remote, made, former, first)
 
 
@@ -125,9 +131,10 @@ def _prepared(app: App, remote: str) -> bool:
     return True
 
 
-def _put_back(share: Share, before: State | None, former: str) -> None:
-    if before is None:
-        share.forget()
-    else:
-        before.remote = former
+def _put_back(share: Share, before: State | None) -> None:
+    """Leave `share` as it was; what our own repository got meanwhile is found there by the next sync."""
+    if before is not None:
         share.write(before)
+        return
+    share.forget()
+    shutil.rmtree(share.repository, ignore_errors=True)

@@ -68,6 +68,10 @@ _LABELS = {
     "edited": "edited",
     "by": "by",
     "shares": "the team gets",
+    "sentence": "it said",
+    "changed": "changed to",
+    "later": "written later",
+    "earlier": "written earlier",
 }
 """Parts of a proposal that a person is told, in their order, and how each is called."""
 _TEXTS = {"statement": "text", "why": "why", "how_to_apply": "how to apply"}
@@ -352,7 +356,7 @@ def _settled(door: Door, snapshot: Snapshot, found: InboxItem, now: datetime) ->
     """Plan what a person says to two changes of one memory on two machines: one of them leaves."""
     target = _named(snapshot, found)
     if found.payload.get("leaves"):
-        planned: object = door.retire(target, "left on another machine")
+        planned: object = door.retire(target, "taken away on another machine")
         return planned if isinstance(planned, Flaw) else None
     gone = {folded(text) for text in found.payload["without"]}
     memory = without(target.memory, gone, now=now)
@@ -394,11 +398,21 @@ def brief(row: dict[str, Any]) -> str:
         text = " ".join([*replaced, str(payload.get("statement") or "")]) or str(payload.get("body") or "")
         return " ".join(text.split()) or " ".join(str(payload.get("body") or "").split())
     operation = payload.get("operation") or {}
+    if row["kind"] == SYNCED:
+        return str(payload.get("text") or "") or _words_of_both(payload)
     if row["kind"] == OFFERED:
         return ", ".join(item["name"] for item in payload["memories"])
     if row["kind"] == CITED:
         return " ".join(str(payload["statement"]).split())
     return " ".join(str(payload.get("reason") or operation.get("reason") or "").split())
+
+
+def _words_of_both(payload: dict[str, Any]) -> str:
+    """Return what two machines wrote of one sentence, the later first."""
+    later, earlier = (" ".join(payload.get(key) or ()) for key in ("later", "earlier"))
+    if later:
+        return f"“{later}” or “{earlier}”"
+    return f"“{payload.get('sentence', '')}” → “{' '.join(payload.get('changed') or ())}”"
 
 
 def facts_of(row: dict[str, Any]) -> dict[str, str]:

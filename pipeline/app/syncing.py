@@ -84,7 +84,7 @@ def sync_with(app: App, name: str, path: Path, *, dry_run: bool = False, force: 
     if dry_run:
         step.door.drop()
         return done
-    label = f"sync-{new_id()[:8]}"
+    label = f"format-{new_id()[:8]}"
     if step.door.operations:
         conflicts = step.door.write(label, f"sync with {name}: {path.name}", in_step=True).conflicts
         done.change = label

@@ -168,7 +168,10 @@ def unshare(app: App, name: str) -> tuple[str, Synced]:
     document = retired.read(folder, name)
     author = document.memory.extra.get(AUTHOR, "")
     if author != state.person:
-        raise InputError(f"{document.name} is {author or 'nobody'}'s", fix="Ask them to take it back.")
+        raise InputError(
+            f"{document.name} is {author or 'nobody'}'s",
+            fix=f"Ask them to take it back, or `reverie forget --team {document.name}`, for everybody.",
+        )
     door = Door(folder, now=app.clock.now(), approved=True)
     planned = door.retire(document, UNSHARED)
     if isinstance(planned, Flaw):

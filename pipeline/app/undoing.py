@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pipeline.app import history, inbox, scopes
+from pipeline.app import history, inbox, reaching, scopes
 from pipeline.app.application import App
 from pipeline.app.scopes import Scope, scope_of
 from pipeline.consolidation import vetoes
@@ -17,7 +17,7 @@ from pipeline.consolidation.commit.execute import promoted_by, promotion_of
 from pipeline.context import open_store
 from pipeline.core.errors import InputError, ReverieError
 from pipeline.ledger import runs
-from pipeline.store import Generation, Undone, turns_of
+from pipeline.store import Generation, Undone, is_arrival, is_own, turns_of
 
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
@@ -26,7 +26,8 @@ _EARLIEST = datetime.min.replace(tzinfo=UTC)
 class Part:
     """What was undone in one scope, its id there, and the id whose undo turns it round (`back`).
 
-    `waits` is the number under which the proposal waits again that a yes had made so, 0 for none.
+    `waits` is the number under which the proposal waits again that a yes had made so, 0 for none. `others`
+    says to whom it goes, where it turned round what came from them.
     """
 
     scope: Scope
@@ -34,17 +35,24 @@ class Part:
     short: str
     back: str
     waits: int = 0
+    others: str = ""
 
 
-def take_back(app: App, run: str = "") -> list[Part]:
+def take_back(app: App, run: str = "", *, for_all: bool = False) -> list[Part]:
     """Undo the change whose id is or begins with `run`, in every scope that has it; without one the newest.
 
+    That is the newest made here: what came from other machines or from a team has to be named, and only
+    `for_all` takes what others have away from them.
+
     Raises InputError when there is none, or more than one, and what `history.undo` raises; also where what
-    was done last is an undo, and the newest change left is of another scope: that one has to be named. Where
-    the second scope fails the first stays undone, and the error says so.
+    was done last is an undo, and the newest change left is of another scope: that one has to be named.
+    TakesAwayError where memories of others would go, InputError where one would come back that was forgotten
+    elsewhere. Where the second scope fails the first stays undone, and the error says so.
     """
     app.require_settings()
     found = _meant(app, run) if run else _newest(app)
+    for scope, change_id in found:
+        reaching.require_fit(scope, change_id, for_all=for_all)
     parts: list[Part] = []
     for scope, change_id in found:
         try:
@@ -60,20 +68,21 @@ def take_back(app: App, run: str = "") -> list[Part]:
                 fix=error.fix,
             ) from error
         waits = inbox.waits_again(scope, change_id)
-        parts.append(Part(scope_of(scope), undone, *history.ids_of(scope, undone), waits))
+        others = reaching.others(scope) if is_arrival(change_id) and not undone.already else ""
+        parts.append(Part(scope_of(scope), undone, *history.ids_of(scope, undone), waits, others))
     return parts
 
 
 def _newest(app: App) -> list[tuple[App, str]]:
-    standing = [
+    every = [
         (scope, item)
         for scope in scopes.keepers(app)
         if not scope.is_fresh
         for item in scope.open_store().history()
-        if not item.undone and not turns_of(item.run)[1]
     ]
+    standing = [(scope, item) for scope, item in every if is_own(item)]
     if not standing:
-        raise InputError("there is nothing to undo", file=str(app.store_path), fix="See `reverie history`.")
+        raise _nothing(app, every)
     # Numbers count within one store, times across all.
     newest: dict[Path, tuple[App, Generation]] = {}
     for scope, item in standing:
@@ -85,6 +94,21 @@ def _newest(app: App) -> list[tuple[App, str]]:
     found = [(scope, item.run) for scope, item in standing if item.run in (whole, promotion_of(whole))]
     _require_meant(app, found)
     return found
+
+
+def _nothing(app: App, every: list[tuple[App, Generation]]) -> InputError:
+    """Return that no change made here is left, naming the newest that came from others, if one did."""
+    came = [(scope, item) for scope, item in every if is_arrival(item.run) and not item.undone]
+    came = [(scope, item) for scope, item in came if not turns_of(item.run)[1]]
+    if not came:
+        return InputError("there is nothing to undo", file=str(app.store_path), fix="See `reverie history`.")
+    scope, item = max(came, key=lambda pair: pair[1].at or _EARLIEST)
+    short = f"{scopes.option(scope, own=True)}{history.short_id(scope, item.run)}"
+    return InputError(
+        f"there is nothing to undo that was done here; the newest change came from others ({item.reason})",
+        file=str(scope.store_path),
+        fix=f"`reverie undo {short}` takes that back for all.",
+    )
 
 
 def _require_meant(app: App, found: list[tuple[App, str]]) -> None:

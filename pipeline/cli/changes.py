@@ -12,14 +12,21 @@ import typer
 from pipeline.app import history as app_history
 from pipeline.app import scopes, undoing
 from pipeline.app.application import App
-from pipeline.app.changes import MemoryChange, compare
+from pipeline.app.changes import MemoryChange, as_text, compare
+from pipeline.app.reaching import TakesAwayError
 from pipeline.app.scopes import SHOWN, scope_of
 from pipeline.cli import listings, output
 from pipeline.cli.listings import AllOption, LimitOption
 from pipeline.cli.options import GraphOption, JsonOption, StoreOption, TeamOption, UserOption
 from pipeline.cli.tables import table
 from pipeline.core.zone import minute
+from pipeline.hooklib.plain import clipped
 
+ForAllOption = Annotated[
+    bool, typer.Option("--yes", "-y", help="Do not ask where others would lose memories by it.")
+]
+_MOST_WHAT = 120
+"""Characters of what a change did, in the list of all; `diff` shows it whole."""
 _NO_VALUES = ("steps", "preconditions", "postconditions", "blockers", "relations", "sources", "replaces")
 _LEVELS = {"kept": "", "gone": "warning", "new": "ok"}
 
@@ -41,9 +48,12 @@ def history(
     app = App(store=store, graph=graph, user=user)
     every = app_history.history(app)
     found = listings.first(every, shown)
-    both = len({entry.scope for entry in found}) > 1
-    columns = ["run", "at", "by", "what", "state", *(["where"] if both else [])]
-    rows = [[e.short, minute(e.at), e.by, e.what, e.state, SHOWN[e.scope]][: len(columns)] for e in found]
+    elsewhere = any(entry.scope != scope_of(app) for entry in found)
+    columns = ["run", "at", "by", "what", "state", *(["where"] if elsewhere else [])]
+    rows = [
+        [e.short, _when(e), e.by, clipped(e.what, _MOST_WHAT), e.state, SHOWN[e.scope]][: len(columns)]
+        for e in found
+    ]
     empty = "nothing to undo: no change was kept yet"
     value = [_row(entry) for entry in found]
     output.data(value, lambda: table(columns, rows, empty=empty), as_json=as_json)
@@ -70,7 +80,7 @@ def diff(
     """Show what one change did, old beside new."""
     found = app_history.changes(App(store=store, graph=graph, user=user), what)
     value = [
-        {"path": file.path, "diff": app_history.as_text(file), "scope": change.entry.scope}
+        {"path": file.path, "diff": as_text(file), "scope": change.entry.scope}
         for change in found
         for file in change.files
     ]
@@ -79,7 +89,7 @@ def diff(
         for change in found:
             if raw or not change.shown:
                 for file in change.files:
-                    output.verbatim(app_history.as_text(file).rstrip("\n"))
+                    output.verbatim(as_text(file).rstrip("\n"))
                 continue
             entry = change.entry
             where = SHOWN[entry.scope] if entry.scope != "project" else ""
@@ -98,19 +108,22 @@ def undo(
     user: UserOption = False,
     graph: GraphOption = None,
     store: StoreOption = None,
+    yes: ForAllOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Undo a change: a dream's, an extraction's, or yours.
 
     An undo is a change too: undone itself, it brings back what it took away. A proposal whose yes is undone
-    waits in the inbox again.
+    waits in the inbox again. What came from your other machines or from a team is undone only by its id, and
+    then for all; where that takes memories away you are asked, and --yes says so without a terminal.
     """
     app = App(store=store, graph=graph, user=user)
-    parts = undoing.take_back(app, run)
+    parts = _taken_back(app, run, for_all=yes)
     values = [
         {
             **asdict(part.undone),
             **{"short": part.short, "back": part.back, "scope": part.scope, "waits": part.waits},
+            "others": part.others,
         }
         for part in parts
     ]
@@ -126,9 +139,22 @@ def undo(
                 f"The proposal waits again: `reverie inbox show {number}` shows it,"
                 f" `reverie inbox reject {number}` turns it down."
             )
+        for text in dict.fromkeys(part.others for part in parts if part.others):
+            output.talk(f"It goes out to {text}, with the next sync.")
         again = parts[0].undone.again
         redo = f"`reverie undo {scopes.option(app, own=True)}{parts[0].back}`"
         output.talk(f"{'To undo it once more' if again else 'To redo it'}: {redo}.")
+
+
+def _taken_back(app: App, run: str, *, for_all: bool) -> list[undoing.Part]:
+    try:
+        return undoing.take_back(app, run, for_all=for_all)
+    except TakesAwayError as error:
+        if not output.can_ask():
+            raise
+        if not output.ask(f"{error}. Go on?"):
+            raise typer.Exit(1) from error
+        return undoing.take_back(app, run, for_all=True)
 
 
 def restore(
@@ -169,10 +195,24 @@ def tell_changes(shown: Sequence[MemoryChange], every: Sequence[MemoryChange], m
         output.line(f"{change.word}  {former}{change.memory.name}{more}")
         for name, old, new in change.fields:
             output.hanging("  ", f"{name}: {_beside(change, name, old, new)}")
+        for text in _more(change):
+            output.hanging("  ", text)
         for line in compare(change, every):
             output.hanging(f"  {line.state:<4}  ", line.text, level=_LEVELS[line.state])
             if line.by:
                 output.hanging("    →   ", line.by)
+
+
+def _more(change: MemoryChange) -> list[str]:
+    """Return what else differs than text and values that are shown: whose word it is, or times alone."""
+    before, after = change.before, change.after
+    if before is None or after is None:
+        return []
+    if before.origin != after.origin:
+        return [f"who says it: “{before.origin}” → “{after.origin}”"]
+    if change.fields or before.body != after.body or change.word != "changed":
+        return []
+    return [f"only {name}: {_value(old)} → {_value(new)}" for name, old, new in change.rest]
 
 
 def _beside(change: MemoryChange, name: str, old: str, new: str) -> str:
@@ -198,6 +238,12 @@ def plain_changes(changes: Iterable[MemoryChange], every: Sequence[MemoryChange]
         {"word": c.word, "name": c.memory.name, "lines": [asdict(line) for line in compare(c, every)]}
         for c in changes
     ]
+
+
+def _when(entry: app_history.Entry) -> str:
+    if entry.at is None and entry.since is not None:
+        return f"after {minute(entry.since)}"
+    return minute(entry.at)
 
 
 def _row(entry: app_history.Entry) -> dict[str, Any]:

@@ -51,6 +51,10 @@ def _tell_begun(begun: machines.Begun) -> None:
     output.line(f"In step with {begun.remote} from now on{made}")
     if begun.former:
         output.line(f"It was {begun.former} before, where all stays that was sent.")
+        output.talk(
+            "The whole history that this machine knows goes along, also what was forgotten since. A new"
+            " repository without it: `reverie sync leave` first, on each machine."
+        )
     _tell(begun.first)
 
 
@@ -84,7 +88,7 @@ def _tell_end(app: App, done: Synced) -> None:
     if done.change:
         store_option = scopes.option(app, own=True)
         output.talk(
-            f"`reverie undo {store_option}{short_id(app, done.change)}` takes back what came in here."
+            f"`reverie undo {store_option}{short_id(app, done.change)}` takes back what came in, for all."
         )
     if done.refused:
         output.talk("`reverie sync --force` takes in what only reads like a permission or an instruction.")
@@ -99,10 +103,9 @@ def _tell_status(app: App, found: dict[str, Any]) -> None:
     behind = "unknown" if found["behind"] is None else count(found["behind"], "commit")
     rows = (
         ("remote", found["remote"]),
-        ("in step", last),
-        ("changed here", count(found["waiting"], "memory", "memories")),
-        ("to be sent", count(found["ahead"], "commit")),
-        ("to be taken", behind),
+        ("last sync", last),
+        ("waits here", count(found["waiting"], "memory", "memories")),
+        ("waits there", behind),
         ("shared", count(found["memories"], "memory", "memories")),
     )
     for name, text in rows:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pipeline.app import memories as store_memories
 from pipeline.app import pins, recall, scopes
 from pipeline.app.application import App, problems_of
-from pipeline.app.explaining import Why
+from pipeline.app.explaining import Reworded, Why
 from pipeline.app.explaining import why as explained
 from pipeline.app.rebuilding import rebuild
 from pipeline.app.scopes import scope_of
@@ -29,7 +29,9 @@ from pipeline.domain.authorship import AUTHORS, CLAUDE, NOBODY
 from pipeline.hooklib.memory_format import EDITED_BY_HAND, UNVERIFIED, is_teams
 from pipeline.hooklib.plain import one_line
 from pipeline.store.files.identity import Identity
+from pipeline.text.humanize import count
 
+_MOST_CHANGES = 5
 _SHOWN = 200
 """Characters of an entry that are shown where its quote is not in it."""
 
@@ -197,11 +199,27 @@ def _tell_why(found: Why, app: App) -> None:
     for text in found.by_hand:
         output.line(f"by hand: “{' '.join(text.split())}”")
     if memory.dictated_at and found.ours:
-        output.line(f"\nsource: you said it at {minute(memory.dictated_at)}, with `reverie add`")
+        since = "; what was changed since is below" if found.later else ""
+        output.line(f"\nsource: you said it at {minute(memory.dictated_at)}, with `reverie add`{since}")
+    _tell_reworded(found.later)
     _tell_sources(found)
     for text in () if memory.dictated_at else found.unsourced:
         output.line(f"\nno source stands for: “{' '.join(text.split())}”")
     _tell_runs(found)
+
+
+def _tell_reworded(later: Sequence[Reworded]) -> None:
+    """Tell who changed the words since, the newest change first."""
+    for change in later[:_MOST_CHANGES]:
+        which = f", {change.run}" if change.run else ""
+        output.line(f"\nchanged at {minute(change.at, 'an unknown time')} by {change.by}{which}")
+        for old, new in change.words:
+            output.line(
+                f"  “{old}” → “{new}”" if old and new else f"  {'out' if old else 'new'}: “{old or new}”"
+            )
+    more = len(later) - _MOST_CHANGES
+    if more > 0:
+        output.line(f"\n{count(more, 'earlier change')} of its words: `reverie history`")
 
 
 def _revision(found: Why) -> dict[str, str]:
@@ -291,7 +309,7 @@ def _changed_by(found: Why) -> str:
     if is_teams(found.by):
         return "nobody can tell: others write in this folder too"
     if found.ours:
-        return "no"
+        return "no, but by Reverie's commands: see below" if found.later else "no"
     if found.edit is None:
         return ""
     on = f" on {minute(found.edit.at)}" if found.edit.at else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -13,6 +13,8 @@ from pipeline.revision.door import Door
 from pipeline.safety.redaction import has_secret
 from pipeline.sharing.outgoing import documents_of
 from pipeline.sharing.state import Here, Kept, Known, State
+from pipeline.sharing.turn import CAME
+from pipeline.store import ARRIVED
 from pipeline.store.files import document
 from pipeline.store.files.names import common_form
 from pipeline.verify.flaw import Flaw
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from pipeline.sharing.merging import State as Said
     from pipeline.store import Document, Store
 
+_FEW = 2
+"""Of so many machines or people each is named."""
 _IN_THE_WAY = "a file stands in its way: {path}"
 _SECRET = "holds a secret"
 
@@ -157,7 +161,7 @@ class Bringing:
 
     def write(self, reason: str) -> None:
         """Write it as one change set; where somebody wrote at the same moment theirs stays as it is."""
-        label = f"sync-{new_id()[:12]}"
+        label = f"{ARRIVED}{new_id()[:12]}"
         try:
             conflicts = self._door.write(label, reason, in_step=True).conflicts
         except ConflictError as error:
@@ -170,6 +174,15 @@ class Bringing:
         self.result.here = {
             ident: entry for ident, entry in self.result.here.items() if entry.path not in lost
         }
+
+
+def came_from(machines: Sequence[str], people: Mapping[str, str] | None) -> str:
+    """Return as a reason from whom a change set came: `machines`, or with `people` those of a team."""
+    if people is None:
+        names = [f"machine {machine}" for machine in machines]
+        return CAME + (" and ".join(names) if len(names) <= _FEW else f"{len(names)} other machines")
+    named = sorted({people.get(machine, "somebody") for machine in machines})
+    return f"{CAME}{' and '.join(named) if len(named) <= _FEW else 'several people'} (the team)"
 
 
 def renamed(meaning: Said, placed: str) -> bytes | None:

@@ -18,6 +18,7 @@ from pipeline.core.errors import DocumentError, KeptAsItIsError
 from pipeline.domain.memory import MAX_DESCRIPTION, Evidence, Memory
 from pipeline.hooklib.plain import one_line
 from pipeline.sharing.revisions import Moment, Revision
+from pipeline.sharing.signing import AUTHOR
 from pipeline.sharing.wording import Row, body_of, changes, row_of, words_of, woven
 from pipeline.store.files import document
 from pipeline.verify.provenance import bound, pruned, replace_bears, weakest_origin
@@ -30,6 +31,8 @@ _FIELDS = (
 _LISTS = ("tags", "anchors", "aliases", "cues", "replaces", "relations")
 """Of these each item counts for itself, as a sentence does."""
 _EXTRA = "extra:"
+AND = " and "
+"""What stands between the authors of a text that has words of several."""
 Element = tuple[str, str]
 Fields = dict[str, tuple[int, Any]]
 """Field → number of the revision that last set it, and the value."""
@@ -40,12 +43,13 @@ class Question:
     """What two machines did that both stands: of one sentence, or of the whole memory (`sentence` is "").
 
     `kept` are the words that were said later, `other` those that a yes leaves out; where the whole memory is
-    meant a yes takes it away.
+    meant a yes takes it away, and `forgotten` says that it was forgotten on one of them.
     """
 
     sentence: str
     kept: tuple[str, ...]
     other: tuple[str, ...]
+    forgotten: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +206,7 @@ class _Line:
             stays |= {element for element in parts[0].elements if element[0] == "sentence"}
             words = {text for kind, text in stays if kind == "sentence"}
         first, *others = (part.row for part in parts)
-        row = woven([first, self._base(texts).row, *others], words)
+        row = woven(first, self._base(texts).row, others, words)
         memory = _memory_of(parts, stays, fields, row)
         return _Said(memory, row, stays, fields)
 
@@ -254,7 +258,7 @@ class _Line:
             path=meaning.memory.path,
             file=_file_of(meaning.memory, top),
             written=all(self.revisions[head].written for head in texts),
-            questions=(*self._asked(texts), *([Question("", (), ())] if vain else [])),
+            questions=(*self._asked(texts), *([Question("", (), (), forgotten)] if vain else [])),
             reason="",
             heir="",
             forgotten=False,
@@ -337,10 +341,14 @@ def _memory_of(parts: Sequence[_Said], stays: frozenset[Element], fields: Fields
         sources=_sources(memories, stays),
         updated=max((m.updated for m in memories if m.updated), default=first.updated),
     )
-    origins = _origins(parts, row)
-    if len(origins) > 1:
+    tellers = _tellers(parts, row)
+    if len({teller.origin for teller in tellers}) > 1:
         # A guess becomes nobody's word by standing beside it.
-        memory = replace(memory, origin=weakest_origin(sorted(origins)))
+        memory = replace(memory, origin=weakest_origin(sorted({teller.origin for teller in tellers})))
+    authors = {str(teller.extra[AUTHOR]) for teller in tellers if AUTHOR in teller.extra}
+    if authors:
+        # Whose words stand in it are named, and nobody else.
+        memory = replace(memory, extra={**memory.extra, AUTHOR: _people(authors)})
     if row and _tells_what_left(memory, parts):
         first_words = next((piece.text for piece in row if piece.part == "statement"), row[0].text)
         memory = replace(memory, description=one_line(first_words, MAX_DESCRIPTION))
@@ -355,15 +363,20 @@ def _tells_what_left(memory: Memory, parts: Sequence[_Said]) -> bool:
     return any(described in " ".join(piece.text.split()) for part in parts for piece in part.row)
 
 
-def _origins(parts: Sequence[_Said], row: Row) -> set[str]:
-    """Return who says what not all of `parts` say."""
+def _tellers(parts: Sequence[_Said], row: Row) -> list[Memory]:
+    """Return those of `parts` that say what not all of them say."""
     common = set.intersection(*({piece.folded for piece in part.row} for part in parts))
     own = {piece.folded for piece in row} - common
-    return {
-        part.memory.origin
+    return [
+        part.memory
         for part in parts
         if part.memory is not None and own & {piece.folded for piece in part.row}
-    }
+    ]
+
+
+def _people(authors: Iterable[str]) -> str:
+    """Return `authors`, of whom one may be several already, each once."""
+    return AND.join(sorted({name for author in authors for name in author.split(AND)}))
 
 
 def _sources(memories: Sequence[Memory], stays: frozenset[Element]) -> tuple[Evidence, ...]:

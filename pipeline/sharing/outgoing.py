@@ -12,7 +12,9 @@ import orjson
 from pipeline.core.clock import iso
 from pipeline.core.ids import digest
 from pipeline.safety.redaction import has_secret
-from pipeline.sharing.revisions import Note, Record, Revision, after, memory_id
+from pipeline.sharing.moments import Moments
+from pipeline.sharing.revisions import Moment, Note, Record, Revision, after, memory_id
+from pipeline.sharing.signing import Records
 from pipeline.sharing.state import Here, Kept, State
 from pipeline.store.history import forgotten
 from pipeline.store.history.forgotten import ON_REQUEST, Told
@@ -20,8 +22,6 @@ from pipeline.store.history.forgotten import ON_REQUEST, Told
 if TYPE_CHECKING:
     from pipeline.store import Document, Retired, Store
 
-Records = Callable[[str], list[Revision]]
-"""Gives all records of a memory that are known on this machine."""
 IsSecret = Callable[[str], bool]
 Hold = Callable[["Document"], str]
 """Says why a memory that changed stays here, "" where it does not."""
@@ -65,6 +65,7 @@ class Look:
         self._is_secret = is_secret
         self._hold = hold or takes_all
         self._moment = state.moment
+        self._moments = Moments(store, now)
         self._here = documents_of(store)
         self.found = Outgoing()
 
@@ -72,6 +73,24 @@ class Look:
         """Return the memories whose files are not what they were."""
         was = {ident: (item.digest, item.path) for ident, item in self._state.here.items()}
         return [ident for ident, item in self._here.items() if was.get(ident) != (item.digest, item.path)]
+
+    def gone(self) -> list[str]:
+        """Return the memories whose files were here and are not any more."""
+        return [ident for ident, was in self._state.here.items() if was.digest and ident not in self._here]
+
+    def waiting(self) -> set[str]:
+        """Return the memories that changed or left here and may go out."""
+        held = self._state.held
+        stays = {
+            ident
+            for ident in self.changed()
+            if self._kept_back(self._here[ident]) or (ident in held and not self._touched(self._here[ident]))
+        }
+        return {*self.changed(), *self.gone()} - stays
+
+    def _touched(self, document: Document) -> bool:
+        """Whether the file was written since a sync last looked at it."""
+        return (self._store.root / document.path).lstat().st_mtime > self._state.tried
 
     def take(self) -> Outgoing:
         """Return what is new here."""
@@ -102,7 +121,14 @@ class Look:
         heads = was.heads if was is not None else []
         known = self._told_already(ident, document.path, file, heads)
         if known is None:
-            made = self._revision(ident, document.path, heads, file, self._store.is_as_written(document))
+            made = self._revision(
+                ident,
+                document.path,
+                heads,
+                file,
+                self._store.is_as_written(document),
+                changed=self._moments.of(document),
+            )
             found.records.append(made)
             known = made.name
         found.here[ident] = Here(document.digest, document.path, [known])
@@ -124,11 +150,11 @@ class Look:
         empty), it is what a copy of the folder was made from.
         """
         known = {item.name: item for item in self._records(ident)}
-        behind = _behind(known, heads)
+        earlier = behind(known, heads)
         same = [
             item
             for item in known.values()
-            if item.file == file and item.path == path and item.name not in behind
+            if item.file == file and item.path == path and item.name not in earlier
         ]
         return max(same, key=lambda item: (item.clock, item.name)).name if same else None
 
@@ -140,6 +166,7 @@ class Look:
         file: str | None,
         written: bool = True,
         *,
+        changed: datetime,
         reason: str = "",
         heir: str = "",
     ) -> Revision:
@@ -147,8 +174,8 @@ class Look:
             memory=ident,
             parents=tuple(sorted(heads)),
             machine=self._state.machine,
-            clock=self._tick(),
-            at=iso(self._now),
+            clock=self._after(ident, heads, changed),
+            at=iso(changed),
             path=path,
             file=file,
             written=written,
@@ -157,7 +184,15 @@ class Look:
             forgotten=reason == ON_REQUEST,
         )
 
-    def _tick(self) -> tuple[int, int]:
+    def _after(self, ident: str, heads: Iterable[str], changed: datetime) -> Moment:
+        """Return the moment of a change, which is never before what it was made from."""
+        known = {item.name: item.clock for item in self._records(ident)}
+        return after(
+            max((known.get(head, self._state.moment) for head in heads), default=(0, 0)),
+            max(0, int(changed.timestamp() * 1000)),
+        )
+
+    def _tick(self) -> Moment:
         self._moment = after(self._moment, int(self._now.timestamp() * 1000))
         return self._moment
 
@@ -190,7 +225,9 @@ class Look:
     def _left(self, ident: str, was: Here, why: Retired | None) -> None:
         reason = why.reason if why is not None else "its file was removed"
         heir = why.superseded_by if why is not None else ""
-        made = self._revision(ident, was.path, was.heads, None, reason=reason, heir=heir)
+        made = self._revision(
+            ident, was.path, was.heads, None, reason=reason, heir=heir, changed=self._moments.left(was.path)
+        )
         self.found.records.append(made)
         self.found.here[ident] = Here("", was.path, [made.name])
 
@@ -248,7 +285,7 @@ def _taken_away(store: Store) -> set[str]:
     return {path for path, after in last.items() if after is None}
 
 
-def _behind(known: dict[str, Revision], heads: Iterable[str]) -> set[str]:
+def behind(known: dict[str, Revision], heads: Iterable[str]) -> set[str]:
     """Return the names of `heads` and of all that they were made from."""
     waiting, found = list(heads), set[str]()
     while waiting:

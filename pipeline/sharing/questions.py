@@ -8,25 +8,34 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.core.ids import digest
 from pipeline.ledger.inbox import SYNCED, add_inbox, decide_inbox, list_inbox
+from pipeline.sharing.outgoing import documents_of
 
 if TYPE_CHECKING:
     from pipeline.ledger import Ledger
     from pipeline.sharing.state import Known, State
-    from pipeline.store import Store
+    from pipeline.store import Document, Store
 
-_LEFT = "it left on one machine, and was changed on another; a yes takes it away"
-_GONE = "one machine left out “{sentence}”, another wrote “{other}” instead; a yes leaves that out, too"
-_BOTH = "two machines changed “{sentence}”; both stand, and a yes leaves out “{other}” for the later “{kept}”"
+_LEFT = "it was taken away on one machine, and changed on another; a yes takes it away everywhere"
+_FORGOTTEN = (
+    "it was forgotten on one machine, and another had added to it; what was added stands,"
+    " and a yes takes that away everywhere, too"
+)
+_GONE = "one machine left a sentence out that another changed; a yes leaves the changed one out, too"
+_BOTH = "two machines changed one sentence, and both stand; a yes leaves out what was written earlier"
 
 
 def ask(ledger: Ledger, store: Store, state: State, *, now: datetime) -> int:
     """Put into the inbox what is asked of the memories here, and close what is settled; tell how many are."""
     wanted: dict[str, tuple[dict[str, Any], str]] = {}
-    for ident, known in state.known.items():
-        here = state.here.get(ident)
-        if known.asks and here is not None and here.digest:
-            for sentence, kept, other in known.asks:
-                wanted[_run_id(ident, known, sentence)] = _question(known, sentence, kept, other)
+    asked = {ident: known for ident, known in state.known.items() if known.asks}
+    documents = documents_of(store) if asked else {}
+    for ident, known in asked.items():
+        document = documents.get(ident)
+        if document is not None:
+            for sentence, kept, other, *more in known.asks:
+                wanted[_run_id(ident, known, sentence)] = _question(
+                    document, sentence, kept, other, forgotten=bool(more and more[0])
+                )
     key = str(store.path)
     with ledger.transaction():
         for item in list_inbox(ledger, key):
@@ -42,10 +51,14 @@ def _run_id(ident: str, known: Known, sentence: str) -> str:
     return f"sync-{digest(' '.join((ident, *known.heads, sentence)))[:24]}"
 
 
-def _question(known: Known, sentence: str, kept: list[str], other: list[str]) -> tuple[dict[str, Any], str]:
-    name = known.placed.rpartition("/")[2].removesuffix(".md")
+def _question(
+    document: Document, sentence: str, kept: list[str], other: list[str], *, forgotten: bool
+) -> tuple[dict[str, Any], str]:
+    payload: dict[str, Any] = {"name": document.name}
     if not sentence:
-        return {"name": name, "leaves": True, "reason": _LEFT}, _LEFT
-    how = _BOTH if kept else _GONE
-    reason = how.format(sentence=sentence, kept=" ".join(kept), other=" ".join(other))
-    return {"name": name, "without": other, "reason": reason}, reason
+        text = " ".join(document.memory.body.split())
+        return {**payload, "leaves": True, "text": text}, _FORGOTTEN if forgotten else _LEFT
+    payload |= {"sentence": sentence, "without": other}
+    if kept:
+        return {**payload, "later": kept, "earlier": other}, _BOTH
+    return {**payload, "changed": other}, _GONE

@@ -74,12 +74,14 @@ class RefusedError(SyncError):
 class Repository:
     """The bare repository at `path`, which is only ours; `remote` is where it is sent and fetched.
 
-    `odd` has a line about each record of others that a fetch did not take.
+    `odd` has a line about each record of others that a fetch did not take, `people` who works on which
+    machine, as far as a fetch has seen that.
     """
 
     path: Path
     remote: str
     odd: list[str] = field(default_factory=list, kw_only=True)
+    people: dict[str, str] = field(default_factory=dict, kw_only=True)
 
     def make(self) -> None:
         """Make the repository where there is none, and put away what a git that was killed left in it."""
@@ -269,6 +271,19 @@ def make_remote(folder: Path) -> None:
             file=str(folder),
             fix="Name another folder.",
         )
+
+
+def show_main(folder: Path) -> None:
+    """Let the repository at `folder` name our branch where it names one that is not there.
+
+    So a clone of it has files, also where ``git init --bare`` chose another name.
+    """
+    own = ("--git-dir", str(folder))
+    if _git(*own, "rev-parse", "--verify", "--quiet", "HEAD", seconds=_CALL_SECONDS)[0] == 0:
+        return
+    if _git(*own, "rev-parse", "--verify", "--quiet", BRANCH, seconds=_CALL_SECONDS)[0] == 0:
+        # Who may not write that may still sync.
+        _git(*own, "symbolic-ref", "HEAD", BRANCH, seconds=_CALL_SECONDS)
 
 
 def is_repository(folder: Path) -> bool:

@@ -4,8 +4,9 @@
     forgotten/<name>.json             {"name", "reason", "sentences", "day", "lifted", "machine", "clock"}
 
 A record is named by its content and never changes, so two machines never write the same file differently.
-The clock is a hybrid one: never behind any record that its machine had seen, whatever the machine's own clock
-says. So a text is later than the one it was made from, also where clocks are hours apart.
+The clock of a text is when it was changed, not when it was sent: as far as the machine knows that, never
+after its own now, and never before the texts that it was made from. So a text is later than those, also where
+clocks are hours apart, and what lay on a machine that was offline for weeks is as old as it is.
 """
 
 from __future__ import annotations

@@ -16,10 +16,11 @@ from pipeline.core import faults
 from pipeline.core.clock import Clock
 from pipeline.safety.redaction import has_secret
 from pipeline.sharing import questions
-from pipeline.sharing.incoming import Arrival, Bringing, placed, renamed, wanted
+from pipeline.sharing.incoming import Arrival, Bringing, came_from, placed, renamed, wanted
 from pipeline.sharing.merging import State as Said
 from pipeline.sharing.merging import state_of
-from pipeline.sharing.outgoing import Hold, IsSecret, Look, key_of, takes_all, told_in
+from pipeline.sharing.outgoing import Hold, IsSecret, Look, behind, key_of, takes_all, told_in
+from pipeline.sharing.recorded import records_of
 from pipeline.sharing.repository import OfflineError, RefusedError, Repository, SyncError
 from pipeline.sharing.revisions import FORGOTTEN, REVISIONS, Note, Record, Revision, records_in
 from pipeline.sharing.signing import held_back, sign
@@ -81,9 +82,9 @@ def sync(
         state = share.read()
         if state is None:
             raise SyncError("this folder is kept in step with nothing", fix="`reverie sync init REMOTE`.")
-        if state.team:
-            sign(store, state, now=clock.now(), unattended=unattended)
         run = _Run(share, state, store, clock, ledger, force=force)
+        if state.team:
+            sign(store, state, run.recorded, now=clock.now(), unattended=unattended)
         if state.team and unattended:
             run.hold = partial(held_back, store)
         try:
@@ -127,6 +128,10 @@ class _Run:
         self._files: dict[str, str] = {}
         self._records: dict[str, list[Revision]] = {}
         self._said: dict[str, Said] = {}
+
+    def recorded(self, ident: str) -> list[Revision]:
+        """Return all records of a memory that the last sync left."""
+        return records_of(self._repository, ident)
 
     # -- with the others ----------------------------------------------------------------------------
 
@@ -217,7 +222,7 @@ class _Run:
             force=self._force,
             hold=self.hold,
         )
-        self._load(looking.changed())
+        self._load([*looking.changed(), *looking.gone()])
         look = looking.take()
         fresh: dict[str, bytes | str | None] = {item.file_name: item.data for item in look.records}
         for item in look.records:
@@ -241,7 +246,9 @@ class _Run:
         state.here, state.held, state.begun = look.here, look.held, {}
         state.basis = repository.tip()
         state.notes += look.notes
-        self.done.told += len(fresh)
+        known = repository.files(state.seen, REVISIONS, FORGOTTEN) if state.error else theirs
+        # With what an earlier sync kept, since it got nowhere.
+        self.done.told = len({*ours, *fresh} - known.keys())
         self.done.held = [{"name": item.name, "why": item.why} for item in look.held.values()]
 
     def _secret_finder(self) -> IsSecret:
@@ -292,7 +299,10 @@ class _Run:
             if not self._records[ident]:
                 continue
             meaning = self._said_of(ident)
-            asks = [[item.sentence, list(item.kept), list(item.other)] for item in meaning.questions]
+            asks = [
+                [item.sentence, list(item.kept), list(item.other), item.forgotten]
+                for item in meaning.questions
+            ]
             known[ident] = Known(
                 list(meaning.heads),
                 list(meaning.first),
@@ -386,7 +396,7 @@ class _Run:
         self._share.write(state)
         faults.reach("sync.planned")
         if not bringing.is_empty:
-            bringing.write("sync with other machines")
+            bringing.write(self._from(bringing.result.here))
         faults.reach("sync.written")
         brought = bringing.result
         state.here |= brought.here
@@ -400,6 +410,16 @@ class _Run:
         if brought.conflict:
             done.error = done.error or f"somebody wrote at the same moment: {brought.conflict}"
             done.fix = done.fix or "Theirs stayed; sync again."
+
+    def _from(self, idents: Iterable[str]) -> str:
+        """Return in words from whom that comes which is brought: the machines, or the people of a team."""
+        state, machines = self._state, set[str]()
+        for ident in idents:
+            known = {item.name: item for item in self._of(ident)}
+            here = state.here.get(ident)
+            seen = behind(known, here.heads if here is not None else ())
+            machines |= {item.machine for name, item in known.items() if name not in seen}
+        return came_from(sorted(machines - {state.machine}), self._repository.people if state.team else None)
 
     def _still(self, ident: str) -> bool:
         known = self._state.known.get(ident)

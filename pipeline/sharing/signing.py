@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from pipeline.core import zone
+from pipeline.core.errors import DocumentError
 from pipeline.core.ids import new_id
 from pipeline.revision import Door
+from pipeline.sharing.revisions import Revision, memory_id
+from pipeline.store import SIGNED
+from pipeline.store.files import document
 
 if TYPE_CHECKING:
     from pipeline.sharing.state import State
     from pipeline.store import Document, Store
 
+Records = Callable[[str], list[Revision]]
+"""Gives all records of a memory that are known on this machine."""
 AUTHOR = "author"
 """In the front matter of a team's memory: who of the team says it."""
 SINCE = "decided"
@@ -23,28 +30,45 @@ SINCE = "decided"
 BY_HAND = "was changed by hand; `reverie team sync`, typed in a terminal, sends it in your name"
 
 
-def held_back(store: Store, document: Document) -> str:
-    """Return why `document` of a team's folder waits for a person, "" where it does not.
+def held_back(store: Store, found: Document) -> str:
+    """Return why `found` of a team's folder waits for a person, "" where it does not.
 
     Whoever writes files there, a session too, would speak in this person's name.
     """
-    return "" if store.is_as_written(document, of_team=True) else BY_HAND
+    return "" if store.is_as_written(found, of_team=True) else BY_HAND
 
 
-def sign(store: Store, state: State, *, now: datetime, unattended: bool) -> None:
+def author_in(revision: Revision) -> str:
+    """Return whose text `revision` says that it is, "" where it names nobody or is none."""
+    try:
+        return str(document.parse((revision.file or "").encode(), revision.path).extra.get(AUTHOR, ""))
+    except DocumentError:
+        return ""
+
+
+def sign(store: Store, state: State, records: Records, *, now: datetime, unattended: bool) -> None:
     """Put this person's name on what was changed in the team's folder `store`, whoever wrote it first.
 
-    Where it is `unattended` no person typed that, and what is `held_back` stays as it is.
+    A text that is what its author said last, such as after an undo, stays theirs. Where it is `unattended` no
+    person typed that, and what is `held_back` stays as it is.
     """
     was = {item.path: item.digest for known in (state.here, state.begun) for item in known.values()}
     door = Door(store, now=now, approved=True)
-    for document in store.scan().documents:
-        extra = document.memory.extra
-        if was.get(document.path) == document.digest or extra.get(AUTHOR, "") == state.person:
+    for found in store.scan().documents:
+        extra = found.memory.extra
+        author = extra.get(AUTHOR, "")
+        if was.get(found.path) == found.digest or author == state.person:
             continue
-        if unattended and held_back(store, document):
+        if (unattended and held_back(store, found)) or (author and _is_theirs(found, str(author), records)):
             continue
-        day = zone.day(now) if document.path in was else extra.get(SINCE, zone.day(now))
-        door.revise(document, replace(document.memory, extra={**extra, AUTHOR: state.person, SINCE: day}))
+        day = zone.day(now) if found.path in was else extra.get(SINCE, zone.day(now))
+        door.revise(found, replace(found.memory, extra={**extra, AUTHOR: state.person, SINCE: day}))
     if door.operations:
-        door.write(f"signed-{new_id()[:12]}", f"signed by {state.person}")
+        door.write(f"{SIGNED}{new_id()[:12]}", f"signed by {state.person}")
+
+
+def _is_theirs(found: Document, author: str, records: Records) -> bool:
+    """Whether the file of `found` is what `author` said last of it."""
+    own = [item for item in records(memory_id(found.own_id, found.path)) if author_in(item) == author]
+    last = max(own, key=lambda item: (item.clock, item.name), default=None)
+    return last is not None and last.file is not None and last.file.encode() == found.raw

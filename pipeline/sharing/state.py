@@ -28,7 +28,8 @@ class Known:
     """A memory as all records together have it: who says so (`heads`), and since when it is known.
 
     `path` is where it wants to lie and `placed` where it does, `blob` what it says there, "" for one that
-    left. `asks` are sentence, later and earlier words of each `merging.Question`.
+    left. `asks` are sentence, later and earlier words of each `merging.Question`, and whether it was
+    forgotten.
     """
 
     heads: list[str]

@@ -7,9 +7,11 @@ remote. The number up to which it was read is written after that commit: who die
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import orjson
 
 from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import DocumentError, InputError, TeamError, UnreachableTeamError
@@ -109,7 +111,9 @@ class TeamRepository(Repository):
             file_name = f"{folder}/{item.digest}.json"
             try:
                 record = read_record(file_name, item.body.encode())
-                _require_own_name(record, people.get(item.author, item.author))
+                person = people.get(item.author, item.author)
+                self._require_own_name(record, person, files)
+                self.people[record.machine] = person
             except (InputError, DocumentError) as error:
                 self.odd.append(f"{item.author}: {error}")
                 continue
@@ -121,6 +125,24 @@ class TeamRepository(Repository):
             now = int(batch[-1].kept_at.timestamp())
             message = f"{len(missing)} from the team"
             self.commit([before] if before else [], missing, message, now=now, ref=INCOMING)
+
+    def _require_own_name(self, record: Record, person: str, fresh: Mapping[str, bytes | str | None]) -> None:
+        """Raise InputError where a text names another author than `person`, who sent it.
+
+        Unless it is word for word what is known already, perhaps of `fresh` ones: so an undo puts it back.
+        """
+        if isinstance(record, Note) or record.file is None:
+            return
+        author = document.parse(record.file.encode(), record.path).extra.get(AUTHOR, "")
+        if author == person:
+            return
+        folder = f"{REVISIONS}/{record.memory}/"
+        known = self.read(self.files(self.tip(INCOMING), folder).values())
+        data = [*known.values(), *(item for path, item in fresh.items() if path.startswith(folder))]
+        if any(isinstance(item, bytes) and orjson.loads(item)["file"] == record.file for item in data):
+            return
+        claim = f"it says that {author or 'nobody'} is its author, and {person} sent it"
+        raise InputError(claim, file=record.path)
 
     def _ask(self, work: Any, *values: Any, **named: Any) -> Any:
         return within(self._address, lambda connection: work(connection, *values, **named))
@@ -144,13 +166,3 @@ def _outgoing(record: Record) -> revisions.Outgoing:
     parents = record.parents if isinstance(record, Revision) else ()
     memory = record.memory if isinstance(record, Revision) else _NOTES
     return revisions.Outgoing(record.name, memory, parents, record.data.decode())
-
-
-def _require_own_name(record: Record, person: str) -> None:
-    """Raise InputError where a text says that somebody else than `person`, who sent it, is its author."""
-    if isinstance(record, Note) or record.file is None:
-        return
-    author = document.parse(record.file.encode(), record.path).extra.get(AUTHOR, "")
-    if author != person:
-        claim = f"it says that {author or 'nobody'} is its author, and {person} sent it"
-        raise InputError(claim, file=record.path)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from pipeline.core.errors import InputError
 from pipeline.record import record
+from pipeline.sharing.recorded import records_of
 from pipeline.sharing.repository import Repository
-from pipeline.sharing.revisions import REVISIONS, Revision, memory_id, records_in
+from pipeline.sharing.revisions import memory_id
 from pipeline.sharing.signing import AUTHOR, SINCE
 from pipeline.sharing.state import Share
 
@@ -42,11 +43,7 @@ def told_of(home: Path, store: Store, document: Document) -> Told | None:
     here = state.here.get(ident)
     if here is None or not here.heads:
         return None
-    repository = Repository(share.repository, state.remote)
-    files = repository.files(repository.tip(), *(f"{REVISIONS}/{ident}/{name}.json" for name in here.heads))
-    data = repository.read(files.values())
-    known, _ = records_in((path, data[blob]) for path, blob in files.items() if blob in data)
-    found = [item for item in known if isinstance(item, Revision)]
+    found = records_of(Repository(share.repository, state.remote), ident, here.heads)
     if not found:
         raise InputError(
             "the record of its last change is not there", file=str(share.repository), fix="Sync again."
@@ -62,3 +59,17 @@ def told_of(home: Path, store: Store, document: Document) -> Told | None:
         here=last.machine == state.machine,
         changed=here.digest != document.digest,
     )
+
+
+def forgotten_elsewhere(home: Path, store: Store, own: str, path: str) -> str:
+    """Return on which other machine the memory with the id `own` was forgotten, "" for none."""
+    share = Share.of(home, store.path)
+    state = share.read() if share.file.is_file() else None
+    ident = memory_id(own, path)
+    known = state.known.get(ident) if state is not None else None
+    if state is None or known is None or known.blob:
+        return ""
+    repository = Repository(share.repository, state.remote)
+    found = [item for item in records_of(repository, ident, known.heads) if item.forgotten]
+    machines = sorted({item.machine for item in found} - {state.machine})
+    return f"machine {machines[0]}" if machines else ""

@@ -12,6 +12,8 @@ from pipeline.core.ids import digest
 from pipeline.record import record, values_of
 
 FILE = "turn.json"
+CAME = "sync with "
+"""How the reason of a change set begins that came from others; whom, stands behind it."""
 
 
 @record

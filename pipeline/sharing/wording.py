@@ -47,28 +47,75 @@ def row_of(body: str, source: int) -> Row:
     return tuple(found)
 
 
-def woven(rows: Sequence[Row], stays: Collection[str]) -> Row:
-    """Return one row of all sentences of `rows` that are in `stays`: those of the first, in its order, and
-    each of the others behind the one that it followed, or before the one that followed it.
+def woven(first: Row, base: Row, others: Sequence[Row], stays: Collection[str]) -> Row:
+    """Return one row of all sentences of `first`, `base` and `others` that are in `stays`.
 
-    Those that do not stay still tell where the others belong.
+    Those of `first` keep its order. A sentence that took the place of one of `base`, from which all come,
+    stands where that one stood; each of the others behind the one that it followed, or before the one that
+    followed it. Those that do not stay still tell where the others belong.
     """
-    found = list(rows[0])
-    for row in rows[1:]:
-        known = {piece.folded for piece in found}
-        for number, piece in enumerate(row):
+    weave = _Weave(first, base)
+    for row in others:
+        weave.take(row)
+    return tuple(piece for piece in weave.found if piece.folded in stays)
+
+
+class _Weave:
+    """Sentences of several rows in one order: right before each of the base stands what took its place."""
+
+    def __init__(self, first: Row, base: Row) -> None:
+        self.found = list(first)
+        self._base = base
+        self._instead = _taken_places(base, first)
+        last = {stood: fresh for fresh, stood in self._instead.items()}
+        for number, piece in enumerate(base):
+            known = self._places()
             if piece.folded not in known:
-                found.insert(_index_for(found, row, number), piece)
-                known.add(piece.folded)
-    return tuple(piece for piece in found if piece.folded in stays)
+                fresh = last.get(piece.folded, "")
+                at = known[fresh] + 1 if fresh in known else self._index_for(base, number)
+                self.found.insert(at, piece)
+
+    def take(self, row: Row) -> None:
+        """Put in what of `row` is not there."""
+        places = _taken_places(self._base, row)
+        for number, piece in enumerate(row):
+            known = self._places()
+            if piece.folded in known:
+                continue
+            stood = places.get(piece.folded, "")
+            if stood in known:
+                self._instead[piece.folded] = stood
+            self.found.insert(known[stood] if stood in known else self._index_for(row, number), piece)
+
+    def _places(self) -> dict[str, int]:
+        return {piece.folded: at for at, piece in enumerate(self.found)}
+
+    def _index_for(self, row: Row, number: int) -> int:
+        places = self._places()
+        for before in reversed(row[:number]):
+            if before.folded in places:
+                return places[before.folded] + 1
+        following = next((after.folded for after in row[number + 1 :] if after.folded in places), None)
+        if following is None:
+            return len(self.found)
+        at = places[following]
+        while at and self._instead.get(self.found[at - 1].folded) == following:
+            at -= 1
+        return at
 
 
-def _index_for(found: Sequence[Piece], row: Row, number: int) -> int:
-    places = {piece.folded: at for at, piece in enumerate(found)}
-    for before in reversed(row[:number]):
-        if before.folded in places:
-            return places[before.folded] + 1
-    return next((places[after.folded] for after in row[number + 1 :] if after.folded in places), len(found))
+def _taken_places(base: Row, row: Row) -> dict[str, str]:
+    """Return, for each sentence of `row` that took the place of one of `base`, which that is."""
+    ours, theirs = [piece.folded for piece in base], [piece.folded for piece in row]
+    found: dict[str, str] = {}
+    for tag, start, end, new_start, new_end in SequenceMatcher(
+        None, ours, theirs, autojunk=False
+    ).get_opcodes():
+        if tag == "replace":
+            gone = [folded for folded in ours[start:end] if folded not in theirs]
+            fresh = [folded for folded in theirs[new_start:new_end] if folded not in ours]
+            found |= {folded: gone[min(at, len(gone) - 1)] for at, folded in enumerate(fresh) if gone}
+    return found
 
 
 def body_of(row: Row) -> str:

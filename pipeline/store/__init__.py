@@ -26,10 +26,15 @@ if TYPE_CHECKING:
     from pipeline.store.history.episodes import read_day as diary_day
     from pipeline.store.history.forgotten import Forgotten
     from pipeline.store.history.generations import (
+        ARRIVED,
+        SIGNED,
         FileChange,
         FileDiff,
         Generation,
         base_of,
+        is_arrival,
+        is_own,
+        last_turn,
         short_ids,
         turns_of,
         undo_id,
@@ -56,7 +61,10 @@ __getattr__ = exports(
         "history.archive": "Retired archived_paths scan_archive",
         "history.episodes": "Episode diary_days=days diary_day=read_day",
         "history.forgotten": "Forgotten",
-        "history.generations": "FileChange FileDiff Generation base_of short_ids turns_of undo_id",
+        "history.generations": (
+            "ARRIVED SIGNED FileChange FileDiff Generation base_of is_arrival is_own last_turn short_ids"
+            " turns_of undo_id"
+        ),
         "history.undone": "undone_runs",
         "history.hand_edits": "HandEdit",
         "history.undo": "Undone",
@@ -69,6 +77,8 @@ __getattr__ = exports(
 
 __all__ = [
     "ARCHIVE",
+    "ARRIVED",
+    "SIGNED",
     "Applied",
     "ChangeSet",
     "ConsolidateLock",
@@ -100,8 +110,11 @@ __all__ = [
     "folder_times",
     "foreign_dream_running",
     "fsck",
+    "is_arrival",
     "is_live",
+    "is_own",
     "is_retired",
+    "last_turn",
     "last_uses",
     "looks_anew",
     "memory_folders",

@@ -100,6 +100,22 @@ def test_changes_of_two_sentences_both_hold():
     assert found.questions == ()
 
 
+@pytest.mark.parametrize(
+    ("base", "left", "right", "whole"),
+    [
+        ("One.", "One more.", "One. And two.", "One more. And two."),
+        ("One.", "One more. Really.", "One. And two.", "One more. Really. And two."),
+        ("Zero. One.", "Zero. One more.", "Zero. One. And two.", "Zero. One more. And two."),
+        ("One. Three.", "One more. Three.", "One. Two. Three.", "One more. Two. Three."),
+        ("One. Three.", "One more. Three.", "Zero. One. Three.", "Zero. One more. Three."),
+        ("One. Two.", "One more. Two more.", "One. And. Two. Three.", "One more. And. Two more. Three."),
+    ],
+)
+def test_a_sentence_stands_where_that_stood_which_it_replaces(base, left, right, whole):
+    for one, two in ((left, right), (right, left)):
+        assert text_of(pair(base, one, two)).body == f"{whole}\n"
+
+
 def test_what_only_one_side_left_out_goes():
     assert text_of(pair("One. Two.\n", "One.\n", "One. Two. Three.\n")).body == "One. Three.\n"
 
@@ -126,6 +142,7 @@ def test_a_memory_that_left_stays_away_unless_it_was_changed():
 def test_forgotten_words_go_and_only_new_ones_stand():
     found = pair("One. Two.\n", None, "One. Two. Three.\n", forgotten=True)
     assert text_of(found).body == "Three.\n"
+    assert found.questions == (Question("", (), (), forgotten=True),)
     assert pair("One. Two.\n", None, "Two.\n", forgotten=True).file is None
 
 
@@ -180,7 +197,7 @@ def test_a_body_says_just_the_sentences_of_its_row(left, right, chance):
     rows = row_of(left, 0), row_of(right, 1)
     words = sorted({piece.folded for row in rows for piece in row})
     stays = set(chance.sample(words, chance.randint(0, len(words))))
-    row = woven(rows, stays)
+    row = woven(rows[0], (), rows[1:], stays)
     assert {piece.folded for piece in row} == stays
     assert [sentence.folded for sentence in sentences(body_of(row))] == [piece.folded for piece in row]
     assert "<<<<" not in body_of(row)

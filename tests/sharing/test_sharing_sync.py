@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from pipeline.app import inbox, machines, memories, undoing
+from pipeline.app import history, inbox, machines, memories, undoing
+from pipeline.app.reaching import TakesAwayError
 from pipeline.core import faults
-from pipeline.core.errors import InputError
+from pipeline.core.errors import InputError, OvertakenError
+from pipeline.revision import Door
 from pipeline.sharing.repository import make_remote
 from pipeline.sharing.state import Share
+from pipeline.store import Generation, is_arrival
 from tests.support.machines import Machine, git, revisions_in
 
 POINTS = tuple(point for point in faults.POINTS if point.startswith("sync."))
@@ -132,8 +136,6 @@ def test_forgotten_words_bar_the_way_on_the_other_machine_and_come_back_by_resto
     assert laptop.app.open_store().forgotten().told_in(words)
     notes = git(remote, "show", *(f"main:{path}" for path in listed(remote, "forgotten")))
     assert "cellar" not in notes
-    from pipeline.app import history
-
     history.restore(laptop.app, name)
     exchange(laptop, desk)
     assert desk.names() == [name]
@@ -177,9 +179,86 @@ def test_an_undo_of_what_came_is_seen_by_all(pair):
     desk, laptop = pair
     desk.add("The build box has twelve cores.", name="build-box")
     exchange(desk, laptop)
-    undoing.take_back(laptop.app)
+    (came,) = arrivals(laptop)
+    with pytest.raises(TakesAwayError, match=r"away from all machines in step with .*: build-box"):
+        undoing.take_back(laptop.app, came.run)
+    assert laptop.names() == ["build-box"]
+    (part,) = undoing.take_back(laptop.app, came.run, for_all=True)
+    assert str(laptop.link) in part.others
     exchange(laptop, desk)
     assert laptop.names() == desk.names() == []
+
+
+def arrivals(machine: Machine) -> list[Generation]:
+    """The changes that came from other machines, newest first."""
+    return [item for item in machine.app.open_store().history() if is_arrival(item.run)]
+
+
+def test_an_undo_without_a_name_takes_back_what_was_done_here(pair):
+    desk, laptop = pair
+    laptop.add("The lamp is blue.", name="lamp")
+    desk.add("The build box has twelve cores.", name="build-box")
+    exchange(desk, laptop)
+    undoing.take_back(laptop.app)
+    exchange(laptop, desk)
+    assert laptop.names() == desk.names() == ["build-box"]
+    (came,) = arrivals(laptop)
+    with pytest.raises(InputError, match="nothing to undo that was done here") as refused:
+        undoing.take_back(laptop.app)
+    assert f"{history.short_id(laptop.app, came.run)}` takes that back for all" in refused.value.fix
+    assert laptop.names() == ["build-box"]
+
+
+def test_an_undo_brings_back_nothing_that_another_machine_forgot(pair):
+    desk, laptop = pair
+    name = desk.add("The port is eighty.", name="port")
+    exchange(desk, laptop)
+    memories.forget(laptop.app, name)
+    (file,) = desk.store.glob("port.md")
+    door = Door(desk.app.open_store(), now=desk.clock.now(), approved=True)
+    door.retire(desk.app.open_store().read(name), "a dream left it out")
+    door.write("dream-1", "dream")
+    assert not file.exists()
+    exchange(laptop, desk)
+    with pytest.raises(InputError, match=r"port was forgotten since on machine [0-9a-f]+"):
+        undoing.take_back(desk.app)
+    exchange(desk, laptop)
+    assert desk.names() == laptop.names() == []
+
+
+def test_an_undo_of_the_forgetting_that_came_brings_back_for_all(pair):
+    desk, laptop = pair
+    name = desk.add("The port is eighty.", name="port")
+    exchange(desk, laptop)
+    memories.forget(laptop.app, name)
+    exchange(laptop, desk)
+    assert desk.names() == []
+    (came,) = arrivals(desk)
+    undoing.take_back(desk.app, came.run)
+    exchange(desk, laptop)
+    assert desk.names() == laptop.names() == [name]
+
+
+def test_a_change_that_stands_in_the_way_of_an_undo_came_from_others(pair):
+    desk, laptop = pair
+    name = desk.add("The port is eighty.", name="port")
+    exchange(desk, laptop)
+    laptop.clock.at += timedelta(days=3)
+    laptop.update(name, "The port is ninety.\n")
+    exchange(laptop, desk)
+    with pytest.raises(OvertakenError) as refused:
+        undoing.take_back(desk.app)
+    assert "came from others" in refused.value.fix
+    assert refused.value.later == ""
+
+
+def test_history_names_the_machine_from_which_a_change_came(pair):
+    desk, laptop = pair
+    desk.add("The build box has twelve cores.", name="build-box")
+    exchange(desk, laptop)
+    machine = Share.of(desk.app.home, desk.store).read().machine
+    (entry,) = history.history(laptop.app)
+    assert entry.by == f"machine {machine}"
 
 
 def test_a_name_that_both_chose_is_kept_by_the_first(pair):
@@ -213,7 +292,7 @@ def test_offline_is_told_and_nothing_waits_for_it(pair):
     desk.add("The build box has twelve cores.", name="build-box")
     done = desk.sync()
     assert "can't be read" in done.error
-    assert machines.status(desk.app)["ahead"] == 1
+    assert machines.status(desk.app)["waiting"] == 1
     desk.cut_off(off=False)
     exchange(desk, laptop)
     assert laptop.names() == ["build-box"]
@@ -391,3 +470,124 @@ def test_who_leaves_keeps_the_memories_and_can_come_back(pair, remote):
     desk.sync()
     machines.init(laptop.app, str(laptop.link))
     assert laptop.files() == desk.files()
+
+
+def test_what_was_changed_later_wins_though_it_was_synced_earlier(pair):
+    desk, laptop = pair
+    name = desk.add("The port is eighty. It is open.", name="port")
+    exchange(desk, laptop)
+    laptop.clock.at += timedelta(days=2)
+    laptop.update(name, "The port is seventy. It is open.\n")
+    laptop.cut_off(off=True)
+    laptop.sync()
+    desk.clock.at += timedelta(days=8)
+    desk.update(name, "The port is ninety. It is open.\n")
+    desk.sync()
+    # It was offline for weeks.
+    laptop.cut_off(off=False)
+    laptop.clock.at += timedelta(days=20)
+    exchange(laptop, desk)
+    assert desk.body(name) == laptop.body(name) == "The port is ninety. The port is seventy. It is open.\n"
+    (row,) = inbox.waiting(desk.app)
+    assert row["payload"]["earlier"] == ["The port is seventy."]
+
+
+def test_a_change_that_first_went_out_long_after_is_as_old_as_it_is(pair):
+    desk, laptop = pair
+    name = desk.add("The port is eighty. It is open.", name="port")
+    exchange(desk, laptop)
+    laptop.clock.at += timedelta(days=2)
+    laptop.update(name, "The port is seventy. It is open.\n")
+    desk.clock.at += timedelta(days=8)
+    desk.update(name, "The port is ninety. It is open.\n")
+    desk.sync()
+    laptop.clock.at += timedelta(days=20)
+    exchange(laptop, desk)
+    assert laptop.body(name) == "The port is ninety. The port is seventy. It is open.\n"
+
+
+def test_a_file_that_was_written_by_hand_is_as_old_as_the_file(pair):
+    desk, laptop = pair
+    name = desk.add("The port is eighty. It is open.", name="port")
+    exchange(desk, laptop)
+    file = laptop.store / "port.md"
+    file.write_text(file.read_text("utf-8").replace("eighty", "seventy"), "utf-8")
+    then = (desk.clock.at + timedelta(days=1)).timestamp()
+    os.utime(file, (then, then))
+    desk.clock.at += timedelta(days=8)
+    desk.update(name, "The port is ninety. It is open.\n")
+    desk.sync()
+    laptop.clock.at += timedelta(days=20)
+    exchange(laptop, desk)
+    assert laptop.body(name) == "The port is ninety. The port is seventy. It is open.\n"
+
+
+def test_a_clock_that_is_ahead_is_never_behind_what_it_read(pair):
+    """What is made from a text is later than it, though that text says that it is of tomorrow."""
+    desk, laptop = pair
+    desk.clock.at += timedelta(days=40)
+    name = desk.add("The port is eighty. It is open.", name="port")
+    exchange(desk, laptop)
+    laptop.update(name, "The port is ninety. It is open.\n")
+    exchange(laptop, desk)
+    assert desk.body(name) == laptop.body(name) == "The port is ninety. It is open.\n"
+
+
+def test_what_was_kept_is_told_when_it_is_sent(pair):
+    desk, _ = pair
+    desk.cut_off(off=True)
+    desk.add("The build box has twelve cores.", name="build-box")
+    assert desk.sync().told == 1
+    assert desk.sync().told == 1
+    assert machines.status(desk.app)["waiting"] == 1
+    desk.cut_off(off=False)
+    assert desk.sync().told == 1
+    assert desk.sync().told == 0
+    assert machines.status(desk.app)["waiting"] == 0
+
+
+def test_all_that_goes_to_another_repository_is_told(pair, tmp_path):
+    desk, _ = pair
+    desk.add("The build box has twelve cores.", name="build-box")
+    desk.sync()
+    begun = machines.init(desk.app, str(tmp_path / "other.git"))
+    assert (begun.first.told, begun.former) == (1, str(desk.link))
+
+
+def test_what_waits_is_counted_once_and_what_stays_here_is_not(pair):
+    desk, _ = pair
+    desk.add("The build box has twelve cores.", name="build-box")
+    desk.add("The lamp is blue.", name="lamp")
+    desk.sync()
+    desk.update("build-box", "The build box has ten cores.\n")
+    (desk.store / "lamp.md").unlink()
+    assert machines.status(desk.app)["waiting"] == 2
+    desk.sync()
+    file = desk.store / "build-box.md"
+    file.write_text(f"{file.read_text()}The token is {SECRET}.\n")
+    assert machines.status(desk.app)["waiting"] == 0
+    assert desk.sync().held
+    assert machines.status(desk.app)["waiting"] == 0
+
+
+def test_a_beginning_that_fails_changes_nothing(pair, tmp_path):
+    desk, _ = pair
+    desk.add("The build box has twelve cores.", name="build-box")
+    desk.sync()
+    share = Share.of(desk.app.home, desk.store)
+    before, found = share.file.read_bytes(), machines.status(desk.app)
+    with pytest.raises(InputError, match="can't be read"):
+        machines.init(desk.app, f"file://{tmp_path}/nowhere.git")
+    assert share.file.read_bytes() == before
+    assert machines.status(desk.app) == found
+    assert desk.sync().error == ""
+
+
+def test_a_clone_of_an_ordinary_bare_repository_has_files(tmp_path, monkeypatch):
+    remote = tmp_path / "plain.git"
+    git(tmp_path, "init", "--quiet", "--bare", "--initial-branch=master", str(remote))
+    desk = Machine(tmp_path / "desk", timedelta(), monkeypatch)
+    desk.add("The build box has twelve cores.", name="build-box")
+    desk.join(remote)
+    git(tmp_path, "clone", "--quiet", str(remote), "clone")
+    assert (tmp_path / "clone/memories/build-box.md").is_file()

@@ -20,6 +20,7 @@ from pipeline.core.errors import ReverieError
 from pipeline.domain.sentences import sentences
 from pipeline.sharing.repository import make_remote
 from pipeline.sharing.run import Synced
+from pipeline.store import is_arrival
 from pipeline.store.files.document import parse
 from pipeline.store.history.archive import scan_archive
 from tests.support.stores import die_at
@@ -202,7 +203,9 @@ class Storm:
     def _undo(self, machine: Machine) -> None:
         # What is undone before a sync has told of it is no other machine's: undo itself keeps it.
         machine.sync()
-        undoing.take_back(machine.app)
+        came = [item.run for item in machine.app.open_store().history() if is_arrival(item.run)]
+        run = self.chance.choice(came) if came and self.chance.random() < 0.3 else ""
+        undoing.take_back(machine.app, run, for_all=True)
 
     def _add(self, machine: Machine, fresh: str) -> None:
         # Names are few, so that machines choose the same.

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from pipeline.app import explaining, listing, recall, team
+from pipeline.app import explaining, listing, recall, team, undoing
 from pipeline.app.selecting import Filter
 from pipeline.app.writing import Change, update_memory
 from pipeline.core.errors import InputError, TeamError
@@ -64,13 +64,68 @@ def test_two_change_one_text_at_once_and_both_have_the_same(pair):
     assert "8080" not in body
 
 
+def test_a_text_with_words_of_two_names_both_and_one_that_only_one_changed_that_one(pair):
+    ann, bob = pair
+    name = ann.add("We deploy on Mondays. The port is 8080.")
+    team.share(ann.app, name)
+    team.now(bob.app)
+    change(ann, name, "We deploy on Fridays. The port is 8080.")
+    change(bob, name, "We deploy on Mondays. The port is 9090.")
+    for person in (ann, bob, ann):
+        team.now(person.app)
+    assert ann.texts() == bob.texts() == {name: ("We deploy on Fridays. The port is 9090.", "Ann and Bob")}
+    change(bob, name, "We deploy on Sundays. The port is 9090.")
+    for person in (bob, ann):
+        team.now(person.app)
+    assert ann.texts() == bob.texts() == {name: ("We deploy on Sundays. The port is 9090.", "Bob")}
+
+
+def change(person, name, body):
+    person.wait(hours=1)
+    shared = team._shared(person.app)
+    update_memory(shared, shared.open_store(), name, Change(content=body))
+
+
+def test_an_undo_and_a_redo_leave_each_text_to_its_author(pair):
+    ann, bob = pair
+    name = ann.add("We deploy on Mondays.")
+    team.share(ann.app, name)
+    team.now(bob.app)
+    change(bob, name, "We deploy on Fridays.")
+    team.now(bob.app)
+    shared = team._shared(bob.app)
+    # The name that the sync put to it is no change that is in the way.
+    (part,) = undoing.take_back(shared)
+    for person in (bob, ann):
+        team.now(person.app)
+    assert ann.texts() == bob.texts() == {name: ("We deploy on Mondays.", "Ann")}
+    undoing.take_back(shared, part.back)
+    for person in (bob, ann):
+        team.now(person.app)
+    assert ann.texts() == bob.texts() == {name: ("We deploy on Fridays.", "Bob")}
+    # Ann takes Bob's back and lets it stand again: it stays his, and hers stays hers.
+    came = max(team._shared(ann.app).open_store().history(), key=lambda item: item.number)
+    (part,) = undoing.take_back(team._shared(ann.app), came.run)
+    assert part.others == f"everybody in the team {team._state_of(ann.app).team_name}"
+    for person in (ann, bob):
+        team.now(person.app)
+    assert ann.texts() == bob.texts() == {name: ("We deploy on Mondays.", "Ann")}
+    undoing.take_back(team._shared(ann.app), part.back)
+    for person in (ann, bob):
+        team.now(person.app)
+    assert ann.texts() == bob.texts() == {name: ("We deploy on Fridays.", "Bob")}
+    assert not team.status(ann.app).odd
+    assert not team.status(bob.app).odd
+
+
 def test_what_is_taken_back_leaves_the_others_too(pair):
     ann, bob = pair
     name = ann.add("We deploy on Mondays.")
     team.share(ann.app, name)
     team.now(bob.app)
-    with pytest.raises(InputError, match="is Ann's"):
+    with pytest.raises(InputError, match="is Ann's") as refused:
         team.unshare(bob.app, name)
+    assert f"reverie forget --team {name}" in refused.value.fix
     team.unshare(ann.app, name)
     assert team.now(bob.app).left == 1
     assert not bob.texts()

@@ -3,6 +3,7 @@
 import pytest
 
 from pipeline.app import history, inbox, team
+from pipeline.app.doers import by_whom
 from pipeline.app.offered import shared_of
 from pipeline.app.writing import Change, update_memory
 from pipeline.core.errors import InputError, StoreError
@@ -159,7 +160,9 @@ def test_an_undo_is_a_new_revision_that_all_see(pair, work):
     before = len(work.read("ann"))
     # Not Bob who changed it takes it back, but Ann: to what she had.
     ann.wait(hours=2)
-    history.undo(shared_of(ann.app), "")
+    newest = max(shared_of(ann.app).open_store().history(), key=lambda item: item.number)
+    assert by_whom(newest) == "Bob (the team)"
+    history.undo(shared_of(ann.app), newest.run)
     assert team.now(ann.app).told == 1
     team.now(bob.app)
     assert len(work.read("bob")) == before + 1

@@ -46,6 +46,8 @@ _MANIFEST = "manifest.json"
 _SEAL = "sealed.json"
 _SHORT = 8
 """Characters of a short id, behind what says that it is an undo."""
+ARRIVED, SIGNED = "sync-", "signed-"
+"""How the ids of change sets begin that brought what others changed, and that only put a name to texts."""
 _TURN = re.compile(r"(?P<word>undo|redo)(?P<nth>[1-9]\d{0,5})?-(?P<run>.+)", re.DOTALL)
 
 
@@ -108,6 +110,17 @@ def turns_of(run: str) -> tuple[str, int]:
     # An earlier version put one ``undo-`` before another.
     base, more = turns_of(found["run"])
     return base, more + 2 * int(found["nth"] or 1) - (found["word"] == "undo")
+
+
+def is_arrival(run: str) -> bool:
+    """Whether change set `run` brought what others changed, or turned that round."""
+    return turns_of(run)[0].startswith(ARRIVED)
+
+
+def is_own(item: Generation) -> bool:
+    """Whether `item` is a change that stands and was made here: none that came, none that only names."""
+    base, turns = turns_of(item.run)
+    return not (item.undone or turns or base.startswith((ARRIVED, SIGNED)))
 
 
 def undo_id(run: str) -> str:

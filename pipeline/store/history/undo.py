@@ -81,7 +81,7 @@ def plan(
             elif last:
                 overtaken.append(change)
             continue
-        if present == change.after:
+        if _unsigned(change.path, present, later) == change.after:
             data = generations.content(root, run, change.before)
             restores.append(Restore(change.path, data, present, change.record, change.mode, change.mtime_ns))
             continue
@@ -266,12 +266,18 @@ def _overtaken(
         f"undoing {title(chosen, history)} would lose what came after it: {'; '.join(refused)}",
         file=str(root),
         fix=_fix(chosen, causes, history),
-        later=_newest(causes, history),
+        later="" if any(generations.is_arrival(item.run) for item in causes) else _newest(causes, history),
     )
 
 
 def _fix(chosen: Generation, causes: Sequence[Generation], history: Sequence[Generation]) -> str:
     short = generations.short_ids(history)
+    last = max(causes, key=lambda item: item.number, default=None)
+    if last is not None and generations.is_arrival(last.run):
+        return (
+            "That came from others since. Change it as it is now, or take theirs back first, for all:"
+            f" `reverie undo {_newest(causes, history)}`."
+        )
     if causes:
         return f"Undo the later one first: `reverie undo {_newest(causes, history)}`."
     return (
@@ -309,6 +315,15 @@ def _last(change: FileChange, later: Sequence[Generation]) -> tuple[Generation, 
     """Return the newest of `later` that touched the file of `change`, with what it did to it."""
     touched = [(item, file) for item in later for file in item.files if file.path == change.path]
     return max(touched, key=lambda pair: pair[0].number, default=None)
+
+
+def _unsigned(path: str, present: str | None, later: Sequence[Generation]) -> str | None:
+    """Return what was at `path` before others only put a name to it: no edit is lost with a name."""
+    for item in sorted(later, key=lambda item: -item.number):
+        for file in item.files:
+            if file.path == path and file.after == present and item.run.startswith(generations.SIGNED):
+                present = file.before
+    return present
 
 
 def _moved(change: FileChange, later: Generation) -> bool:
