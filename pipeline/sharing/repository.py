@@ -115,6 +115,10 @@ class Repository:
             return True
         return self._run("merge-base", "--is-ancestor", ancestor, commit)[0] == 0
 
+    def knows(self, commit: str) -> bool:
+        """Whether `commit` is there."""
+        return self._run("cat-file", "-e", f"{commit}^{{commit}}")[0] == 0
+
     def count(self, since: str, until: str) -> int:
         """Return how many commits `until` has that `since` has not."""
         names = [until, f"^{since}"] if since else [until]

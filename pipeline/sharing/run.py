@@ -16,9 +16,11 @@ from pipeline.core import faults
 from pipeline.core.clock import Clock
 from pipeline.safety.redaction import has_secret
 from pipeline.sharing import questions
+from pipeline.sharing.anew import begin_anew, is_lost
 from pipeline.sharing.incoming import Arrival, Bringing, came_from, placed, renamed, wanted
 from pipeline.sharing.merging import State as Said
 from pipeline.sharing.merging import state_of
+from pipeline.sharing.old_copy import newest
 from pipeline.sharing.outgoing import Hold, IsSecret, Look, behind, key_of, takes_all, told_in
 from pipeline.sharing.recorded import records_of
 from pipeline.sharing.repository import OfflineError, RefusedError, Repository, SyncError
@@ -125,6 +127,7 @@ class _Run:
         self.hold: Hold = takes_all
         self._repository = repository_of(share, state)
         self._repository.make()
+        self._is_lost = is_lost(self._repository, state)
         self._files: dict[str, str] = {}
         self._records: dict[str, list[Revision]] = {}
         self._said: dict[str, Said] = {}
@@ -145,6 +148,11 @@ class _Run:
             except (OfflineError, RefusedError) as error:
                 self._fails(error)
                 incoming = ""
+            if self._is_lost and state.error:
+                return  # What others know tells what was not sent.
+            if self._is_lost:
+                begin_anew(self._repository, state, incoming)
+                self._is_lost = False
             faults.reach("sync.fetched")
             self._join(incoming)
             faults.reach("sync.committed")
@@ -368,6 +376,8 @@ class _Run:
     def bring(self) -> None:
         """Bring what stands otherwise here in step with what all records say."""
         state, done = self._state, self.done
+        if self._is_lost:
+            return
         state.refused = {ident: item for ident, item in state.refused.items() if self._still(ident)}
         waiting = self._arrivals(wanted(state, state.held, force=self._force))
         while waiting:
@@ -379,6 +389,7 @@ class _Run:
                 bringing.later = []
             self._write(bringing)
             waiting = bringing.later if not bringing.result.conflict else []
+        state.generation = newest(self._store.history())
         done.refused = [{"name": item.name, "why": item.why} for item in state.refused.values()]
         if self._ledger is not None:
             done.asked = questions.ask(self._ledger, self._store, state, now=self._clock.now())
