@@ -23,6 +23,7 @@ from pipeline.store.history import forgotten
 from pipeline.store.history.forgotten import ON_REQUEST, Told
 
 if TYPE_CHECKING:
+    from pipeline.ledger import Ledger
     from pipeline.store import Document, Retired, Store
 
 IsSecret = Callable[[str], bool]
@@ -300,6 +301,16 @@ class Look:
                     clock=self._tick(),
                 )
             )
+
+
+def secret_finder(ledger: Ledger | None) -> IsSecret:
+    """Return what tells a text with a secret, also with one that was recognised in this home."""
+    if ledger is None:
+        return has_secret
+    from pipeline.ledger import secrets
+
+    known = secrets.recognised(ledger)
+    return lambda text: has_secret(text) or known.mask(text) != text
 
 
 def size_of(file: Path) -> int:

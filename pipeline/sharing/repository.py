@@ -138,6 +138,16 @@ class Repository:
                     found[path.decode("utf-8", "surrogateescape")] = blob
         return found
 
+    def links(self, commit: str, folder: str) -> list[str]:
+        """Return what lies in a `folder` of `commit` and is no file: links, and other repositories."""
+        out = self._call("ls-tree", "-r", "-z", commit, "--", folder) if commit else b""
+        found = (line.partition(b"\t") for line in out.split(b"\0") if line)
+        return [
+            path.decode("utf-8", "surrogateescape")
+            for about, _, path in found
+            if not about.startswith((b"100644 ", b"100755 "))
+        ]
+
     def read(self, blobs: Iterable[str]) -> dict[str, bytes]:
         """Return the bytes of `blobs`; one that is not there is left out."""
         wanted = list(dict.fromkeys(blobs))

@@ -6,7 +6,6 @@ touched; what is about to be written is noted before it is; and all else is made
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,15 +13,14 @@ from typing import TYPE_CHECKING
 
 from pipeline.core import faults
 from pipeline.core.clock import Clock
-from pipeline.safety.redaction import has_secret
 from pipeline.sharing import questions
 from pipeline.sharing.anew import begin_anew, is_lost
 from pipeline.sharing.incoming import Arrival, Bringing, came_from, placed, renamed, wanted
 from pipeline.sharing.merging import State as Said
 from pipeline.sharing.merging import state_of
 from pipeline.sharing.old_copy import newest
-from pipeline.sharing.outgoing import Hold, IsSecret, Look, behind, key_of, takes_all, told_in
-from pipeline.sharing.recorded import records_of
+from pipeline.sharing.outgoing import Hold, Look, behind, key_of, secret_finder, takes_all, told_in
+from pipeline.sharing.recorded import blob_of, memory_of, notes_in, records_of
 from pipeline.sharing.repository import OfflineError, RefusedError, Repository, SyncError
 from pipeline.sharing.revisions import FORGOTTEN, REVISIONS, Note, Record, Revision, records_in
 from pipeline.sharing.signing import held_back, sign
@@ -169,7 +167,7 @@ class _Run:
 
     def _fetch(self) -> str:
         incoming, seen = self._repository.fetch(), self._state.seen
-        self._state.odd = sorted({*self._state.odd, *self._repository.odd})[:_MOST_ODD]
+        self._tell_odd(self._repository.odd)
         if incoming and not seen and not self._is_of_memories(incoming):
             raise RefusedError(
                 "the remote holds something else than memories",
@@ -226,7 +224,7 @@ class _Run:
             state,
             self._of,
             now=self._clock.now(),
-            is_secret=self._secret_finder(),
+            is_secret=secret_finder(self._ledger),
             force=self._force,
             hold=self.hold,
         )
@@ -237,14 +235,20 @@ class _Run:
             state.see(item.clock)
             if isinstance(item, Revision):
                 self._records[item.memory] = [*self._of(item.memory), item]
-        changed = {_memory(path) for path in (*came, *fresh, *untold) if path.startswith(f"{REVISIONS}/")}
+        changed = {memory_of(path) for path in (*came, *fresh, *untold) if path.startswith(f"{REVISIONS}/")}
         self._learn(changed if state.known else {*changed, *self._all()})
         self._take_notes(came, look.notes)
-        missing = {path: ours[path] for path in ours.keys() - theirs.keys()} if incoming else {}
+        missing: dict[str, str | None] = {}
+        if incoming:
+            missing |= {path: ours[path] for path in ours.keys() - theirs.keys()}
+        links = repository.links(incoming, MEMORIES) if incoming != main else []
+        self._tell_odd(f"{path}: it is no file, and is taken out of the repository" for path in links)
+        missing |= dict.fromkeys(links)
         parents = [item for item in dict.fromkeys((incoming, main)) if item]
         if len(parents) == 2 and repository.has(main, incoming):
             parents = [incoming]
         elif len(parents) == 2 and repository.has(incoming, main):
+            # What lacks there is of a commit that ours was made on.
             parents, missing = [main], {}
         if parents == [incoming] and not fresh and not missing:
             if incoming != main:
@@ -259,16 +263,8 @@ class _Run:
         self.done.told = len({*ours, *fresh} - known.keys())
         self.done.held = [{"name": item.name, "why": item.why} for item in look.held.values()]
 
-    def _secret_finder(self) -> IsSecret:
-        if self._ledger is None:
-            return has_secret
-        from pipeline.ledger import secrets
-
-        known = secrets.recognised(self._ledger)
-        return lambda text: has_secret(text) or known.mask(text) != text
-
     def _all(self) -> set[str]:
-        return {_memory(path) for path in self._files if path.startswith(f"{REVISIONS}/")}
+        return {memory_of(path) for path in self._files if path.startswith(f"{REVISIONS}/")}
 
     def _of(self, ident: str) -> list[Revision]:
         """Return all records of a memory."""
@@ -280,7 +276,9 @@ class _Run:
         wanted = {ident for ident in idents if ident not in self._records}
         if not wanted:
             return
-        paths = [path for path in self._files if path.startswith(f"{REVISIONS}/") and _memory(path) in wanted]
+        paths = [
+            path for path in self._files if path.startswith(f"{REVISIONS}/") and memory_of(path) in wanted
+        ]
         self._records |= {ident: [] for ident in wanted}
         for item in self._read(paths):
             if isinstance(item, Revision):
@@ -293,8 +291,11 @@ class _Run:
         records, odd = records_in(files)
         for item in records:
             self._state.see(item.clock)
-        self._state.odd = sorted({*self._state.odd, *odd})[:_MOST_ODD]
+        self._tell_odd(odd)
         return records
+
+    def _tell_odd(self, lines: Iterable[str]) -> None:
+        self._state.odd = sorted({*self._state.odd, *lines})[:_MOST_ODD]
 
     # -- what they say together ---------------------------------------------------------------------
 
@@ -316,14 +317,14 @@ class _Run:
                 list(meaning.first),
                 meaning.path,
                 meaning.path,
-                _blob(meaning.file),
+                blob_of(meaning.file),
                 asks,
             )
         for ident, path in placed(known).items():
             item = known[ident]
             if item.placed != path or (ident in changed and item.path != path):
                 item.placed = path
-                item.blob = _blob(renamed(self._said_of(ident), path))
+                item.blob = blob_of(renamed(self._said_of(ident), path))
 
     def _said_of(self, ident: str) -> Said:
         if ident not in self._said:
@@ -344,7 +345,7 @@ class _Run:
             if item.blob:
                 there.discard(path)
         files |= dict.fromkeys(there)
-        if listed.get(README_FILE) != _blob(README.encode()):
+        if listed.get(README_FILE) != blob_of(README.encode()):
             files[README_FILE] = README.encode()
         now = self._clock.now()
         message = f"{fresh} new from {self._state.machine}" if fresh else "Join what two machines told"
@@ -352,11 +353,11 @@ class _Run:
 
     def _take_notes(self, came: list[str], own: list[str]) -> None:
         """Write down what others had forgotten; of names they told of, all that is known, in its order."""
-        fresh = [item for item in self._read(_notes(came)) if isinstance(item, Note)]
+        fresh = [item for item in self._read(notes_in(came)) if isinstance(item, Note)]
         names = {item.memory_name for item in fresh}
         if not fresh:
             return
-        every = [item for item in self._read(_notes(self._files)) if isinstance(item, Note)]
+        every = [item for item in self._read(notes_in(self._files)) if isinstance(item, Note)]
         chosen = sorted(
             (item for item in every if item.memory_name in names),
             key=lambda item: (item.clock, item.machine, item.name),
@@ -435,18 +436,3 @@ class _Run:
     def _still(self, ident: str) -> bool:
         known = self._state.known.get(ident)
         return known is not None and known.heads == self._state.refused[ident].heads
-
-
-def _memory(path: str) -> str:
-    return path.split("/", 2)[1]
-
-
-def _notes(paths: Iterable[str]) -> list[str]:
-    return [path for path in paths if path.startswith(f"{FORGOTTEN}/")]
-
-
-def _blob(data: bytes | None) -> str:
-    """Return what git calls a file with these bytes, "" for none."""
-    if data is None:
-        return ""
-    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
