@@ -99,7 +99,7 @@ def why(app: App, name: str) -> Why:
             if (run := runs.run(ledger, run_id)) is not None
         )
     edit = next((edit for edit in store.hand_edits() if _still_stands(edit, document)), None)
-    told = _newest_revision(app, store, document)
+    newest = _newest_revision(app, store, document)
     hand = TOLD if borne_out(app.home, [document]) else document.hand
     return Why(
         document.memory,
@@ -120,16 +120,16 @@ def why(app: App, name: str) -> Why:
         author=document.identity,
         waits=is_adoptable(document, store),
         left=why_left(document, store),
-        told=told,
-        later=_reworded(app, document, told),
+        told=newest,
+        later=_reworded(app, document, newest),
     )
 
 
-def _reworded(app: App, document: Document, told: Told | None) -> tuple[Reworded, ...]:
+def _reworded(app: App, document: Document, newest: Told | None) -> tuple[Reworded, ...]:
     memory = document.memory
     if not memory.created or not memory.updated:
         return ()
-    found = []
+    found: list[Reworded] = []
     for change in history.of_memory(app, document):
         generation = change.entry.generation
         if generation is None or generation.undone or turns_of(generation.run)[1]:
@@ -140,12 +140,12 @@ def _reworded(app: App, document: Document, told: Told | None) -> tuple[Reworded
         words += [("", line.text) for line in lines if line.state == "new" and line.text not in spoken]
         if words:
             at = change.entry.at
-            if not found and told is not None and not told.here and is_arrival(generation.run):
-                at = parse_time(told.at) or at  # Not when it came here.
+            if not found and newest is not None and not newest.here and is_arrival(generation.run):
+                at = parse_time(newest.at) or at  # Not when it came here.
             found.append(Reworded(at, change.entry.by, change.entry.short, tuple(words)))
-    if not found and told is not None and not told.here and memory.updated > memory.created:
+    if not found and newest is not None and not newest.here and memory.updated > memory.created:
         # It came as it is, and what was changed before is known where that was done.
-        found.append(Reworded(memory.updated, f"machine {told.machine}", "", ()))
+        found.append(Reworded(memory.updated, f"machine {newest.machine}", "", ()))
     return tuple(found)
 
 

@@ -388,7 +388,7 @@ def _what(store: Store, item: Generation, short: Mapping[str, str], kept: list[G
 
 def _done(word: str, names: list[str]) -> str:
     files = f"{count(len(names), 'file')}: " if word == _ADOPTED else ""
-    return f"{word} {files}{_listed(names)}"
+    return f"{word} {files}{listed(names)}"
 
 
 def _named(change: MemoryChange) -> str:
@@ -396,7 +396,8 @@ def _named(change: MemoryChange) -> str:
     return former + change.memory.name
 
 
-def _listed(names: list[str]) -> str:
+def listed(names: list[str]) -> str:
+    """Return the first of `names`, and how many more there are."""
     more = len(names) - _MOST_NAMES
     return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pipeline.sharing.merging import State as Said
     from pipeline.store import Document, Store
 
-_FEW = 2
+_NAMED_SINGLY = 2
 """Of so many machines or people each is named."""
 _IN_THE_WAY = "a file stands in its way: {path}"
 _SECRET = "holds a secret"
@@ -187,9 +187,9 @@ def came_from(machines: Sequence[str], people: Mapping[str, str] | None) -> str:
     """Return as a reason from whom a change set came: `machines`, or with `people` those of a team."""
     if people is None:
         names = [f"machine {machine}" for machine in machines]
-        return CAME + (" and ".join(names) if len(names) <= _FEW else f"{len(names)} other machines")
+        return CAME + (" and ".join(names) if len(names) <= _NAMED_SINGLY else f"{len(names)} other machines")
     named = sorted({people.get(machine, "somebody") for machine in machines})
-    return f"{CAME}{' and '.join(named) if len(named) <= _FEW else 'several people'} (the team)"
+    return f"{CAME}{' and '.join(named) if len(named) <= _NAMED_SINGLY else 'several people'} (the team)"
 
 
 def renamed(meaning: Said, placed: str) -> bytes | None:

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.app import history, inbox, machines, memories, undoing
+from pipeline.app.changes import MemoryChange
+from pipeline.app.proposals import brief, facts_of
 from pipeline.app.reaching import TakesAwayError
 from pipeline.core import faults
 from pipeline.core.errors import InputError, OvertakenError
@@ -18,6 +20,7 @@ from pipeline.sharing.repository import make_remote
 from pipeline.sharing.state import Share
 from pipeline.store import Generation, is_arrival
 from tests.support.machines import Machine, git, revisions_in
+from tests.support.stores import memory
 
 POINTS = tuple(point for point in faults.POINTS if point.startswith("sync."))
 SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
@@ -86,6 +89,12 @@ def test_two_words_for_one_sentence_are_asked_about_everywhere_and_settled_every
     assert desk.body(name) == "The port is ninety. The port is seventy. It is open.\n"
     (row,), (other,) = inbox.waiting(desk.app), inbox.waiting(laptop.app)
     assert row["reason"] == other["reason"]
+    assert brief(row) == "“The port is ninety.” or “The port is seventy.”"
+    # Each text is told once.
+    assert facts_of(row) == {"it said": "The port is eighty.", "written later": "The port is ninety."} | {
+        "written earlier": "The port is seventy."
+    }
+    assert "port" not in row["reason"]
     assert inbox.shown(desk.app, row["id"])[1].problem == ""
     inbox.accept(desk.app, row["id"])
     exchange(desk, laptop)
@@ -102,6 +111,7 @@ def test_a_no_to_such_a_question_forgets_nothing(pair):
     exchange(desk, laptop)
     desk.add("Another fact stands here.", name="other")
     assert desk.body(name) == "The port is ninety.\n"
+    assert "it was forgotten on one machine" in inbox.waiting(desk.app)[0]["reason"]
     desk.update("other", "Another fact stands there.\n")
     laptop.sync()
     laptop.app.open_store()
@@ -120,6 +130,7 @@ def test_what_left_while_it_changed_stands_and_a_yes_takes_it_away(pair):
     exchange(desk, laptop)
     assert laptop.names() == desk.names() == [name]
     (row,) = inbox.waiting(laptop.app)
+    assert brief(row) == "The port is eighty. It is open. It is fast."
     inbox.accept(laptop.app, row["id"])
     exchange(laptop, desk)
     assert laptop.names() == desk.names() == []
@@ -591,3 +602,20 @@ def test_a_clone_of_an_ordinary_bare_repository_has_files(tmp_path, monkeypatch)
     desk.join(remote)
     git(tmp_path, "clone", "--quiet", str(remote), "clone")
     assert (tmp_path / "clone/memories/build-box.md").is_file()
+
+
+def test_a_file_that_was_removed_stands_behind_the_change_that_touched_it_last(pair):
+    desk, _ = pair
+    desk.add("The lamp is blue.", name="lamp")
+    began = desk.clock.at
+    desk.clock.at += timedelta(hours=1)
+    desk.add("The build box has twelve cores.", name="build-box")
+    (desk.store / "lamp.md").unlink()
+    found = history.history(desk.app)
+    assert [entry.what for entry in found] == ["created build-box", "removed lamp", "created lamp"]
+    assert (found[1].at, found[1].since) == (None, began)
+
+
+def test_a_change_of_a_name_alone_is_shown():
+    ann, bob = (memory("lamp", extra={"author": name}) for name in ("Ann", "Bob"))
+    assert MemoryChange(ann, bob).fields == (("author", "Ann", "Bob"),)
