@@ -158,7 +158,7 @@ def _changed(ours: Sequence[str], theirs: Sequence[str]) -> list[tuple[str, int,
     common = [(at, places[folded]) for at, folded in enumerate(ours) if folded in places]
     is_in_order = all(before[1] < behind[1] for before, behind in pairwise(common))
     if not is_in_order or len(places) < len(theirs) or len(set(ours)) < len(ours):
-        return SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes()
+        return [*SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes()]
     found = []
     start, new_start = 0, 0
     for end, new_end in [*common, (len(ours), len(theirs))]:

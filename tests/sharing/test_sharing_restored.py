@@ -14,6 +14,7 @@ import pytest
 from pipeline.app import history, inbox, machines, memories, pins, undoing
 from pipeline.core.errors import InputError
 from pipeline.core.ids import derived_id
+from pipeline.sharing import incoming
 from pipeline.sharing.revisions import Revision, memory_id, read_record
 from pipeline.sharing.state import Share
 from pipeline.sharing.wording import row_of, woven
@@ -202,13 +203,15 @@ def large(word: str, size: int) -> str:
     return "\n".join(f"{word} {number} is told here." for number in range(size // 24)) + "\n"
 
 
-def test_two_texts_that_are_too_large_together_both_stand_where_they_are(pair):
+def test_two_texts_that_are_too_large_together_both_stand_where_they_are(pair, monkeypatch):
+    # Of two million bytes it would take long.
+    monkeypatch.setattr(incoming, "MAX_FILE", 6000)
     desk, laptop = pair
     desk.add("The port is eighty.", name="one")
     exchange(desk, laptop)
     for machine, word in ((desk, "Desk"), (laptop, "Laptop")):
         file = machine.store / "one.md"
-        file.write_bytes(file.read_bytes() + large(word, MAX_FILE * 6 // 10).encode())
+        file.write_bytes(file.read_bytes() + large(word, 3600).encode())
     exchange(desk, laptop)
     assert "larger than a memory may be" in laptop.sync().refused[0]["why"]
     assert "Desk 7 is" in desk.body("one") and "Laptop 7 is" in laptop.body("one")
