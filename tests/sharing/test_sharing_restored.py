@@ -98,13 +98,18 @@ def test_files_alone_of_an_old_copy_are_brought_up_to_date(pair):
 
 def test_what_a_person_takes_back_goes_out_though_it_was_said_before(pair):
     desk, laptop = pair
-    desk.add("The port is eighty.", name="one")
+    for name in ("one", "two"):
+        desk.add(f"The port of {name} is eighty.", name=name)
     exchange(desk, laptop)
-    desk.update("one", "The port is ninety.\n")
+    for name in ("one", "two"):
+        desk.update(name, f"The port of {name} is ninety.\n")
     exchange(desk, laptop)
-    undoing.take_back(desk.app)
+    for _ in range(2):
+        undoing.take_back(desk.app)
     exchange(desk, laptop)
-    assert desk.body("one") == laptop.body("one") == "The port is eighty.\n"
+    for name in ("one", "two"):
+        assert desk.body(name) == laptop.body(name) == f"The port of {name} is eighty.\n"
+    memories.forget(desk.app, "two")
     pins.pin(desk.app, "one", pinned=True)
     exchange(desk, laptop)
     pins.pin(desk.app, "one", pinned=False)
@@ -112,7 +117,9 @@ def test_what_a_person_takes_back_goes_out_though_it_was_said_before(pair):
     assert [*desk.files()] == [*laptop.files()] == ["one.md"]
     memories.forget(desk.app, "one")
     exchange(desk, laptop)
-    history.restore(desk.app, desk.app.open_store().retired()[-1].target)
+    history.restore(
+        desk.app, next(item.target for item in desk.app.open_store().retired() if item.path == "one.md")
+    )
     exchange(desk, laptop)
     assert desk.names() == laptop.names() == ["one"]
 
