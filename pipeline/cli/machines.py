@@ -14,7 +14,7 @@ from pipeline.core.errors import InputError, UsageError
 from pipeline.sharing.run import Synced
 from pipeline.text.humanize import ago, count
 
-_FEW = 5
+_NAMED_AT_ONCE = 5
 """So many names are told of those that would come in."""
 _DRY = "a sync between machines is not tried first"
 
@@ -58,7 +58,7 @@ def _may_mix(names: list[str], *, yes: bool) -> bool:
     if not names or yes:
         return True
     many = count(len(names), "memory", "memories")
-    listed = ", ".join(names[:_FEW]) + (", …" if len(names) > _FEW else "")
+    listed = ", ".join(names[:_NAMED_AT_ONCE]) + (", …" if len(names) > _NAMED_AT_ONCE else "")
     what = f"that repository holds {many} of which none is known here ({listed})"
     if not output.can_ask():
         raise InputError(

@@ -24,7 +24,7 @@ from pipeline.sharing.recorded import blob_of, memory_of, notes_in, records_of
 from pipeline.sharing.repository import OfflineError, RefusedError, Repository, SyncError
 from pipeline.sharing.revisions import FORGOTTEN, REVISIONS, Note, Record, Revision, records_in
 from pipeline.sharing.signing import held_back, sign
-from pipeline.sharing.state import Known, Share, State
+from pipeline.sharing.state import Known, Share, State, trouble_in
 from pipeline.store.history import forgotten
 from pipeline.store.ownership import access
 
@@ -161,9 +161,9 @@ class _Run:
         self._fails(OfflineError("others were faster each time", file=state.remote, fix="Sync again."))
 
     def _fails(self, error: SyncError) -> None:
-        self._state.error = str(error)
+        self._state.error = trouble_in(error, self._state.remote)
         self._state.is_refused = isinstance(error, RefusedError)
-        self.done.error, self.done.fix = str(error), error.fix
+        self.done.error, self.done.fix = self._state.error, error.fix
 
     def _fetch(self) -> str:
         incoming, seen = self._repository.fetch(), self._state.seen
@@ -238,17 +238,11 @@ class _Run:
         changed = {memory_of(path) for path in (*came, *fresh, *untold) if path.startswith(f"{REVISIONS}/")}
         self._learn(changed if state.known else {*changed, *self._all()})
         self._take_notes(came, look.notes)
-        missing: dict[str, str | None] = {}
-        if incoming:
-            missing |= {path: ours[path] for path in ours.keys() - theirs.keys()}
-        links = repository.links(incoming, MEMORIES) if incoming != main else []
-        self._tell_odd(f"{path}: it is no file, and is taken out of the repository" for path in links)
-        missing |= dict.fromkeys(links)
+        missing = self._mended(incoming, ours, theirs) if incoming else {}
         parents = [item for item in dict.fromkeys((incoming, main)) if item]
         if len(parents) == 2 and repository.has(main, incoming):
             parents = [incoming]
         elif len(parents) == 2 and repository.has(incoming, main):
-            # What lacks there is of a commit that ours was made on.
             parents, missing = [main], {}
         if parents == [incoming] and not fresh and not missing:
             if incoming != main:
@@ -262,6 +256,15 @@ class _Run:
         # With what an earlier sync kept, since it got nowhere.
         self.done.told = len({*ours, *fresh} - known.keys())
         self.done.held = [{"name": item.name, "why": item.why} for item in look.held.values()]
+
+    def _mended(
+        self, incoming: str, ours: dict[str, str], theirs: dict[str, str]
+    ) -> dict[str, bytes | str | None]:
+        """Return what is to be put right of what came: records that lack in it, and what is no file."""
+        links = self._repository.links(incoming, MEMORIES) if incoming != self._state.basis else []
+        self._tell_odd(f"{path}: it is no file, and is taken out of the repository" for path in links)
+        lacking = {path: ours[path] for path in ours.keys() - theirs.keys()}
+        return {**lacking, **dict.fromkeys(links)}
 
     def _all(self) -> set[str]:
         return {memory_of(path) for path in self._files if path.startswith(f"{REVISIONS}/")}

@@ -182,6 +182,11 @@ class Share:
         )
 
 
+def trouble_in(error: SyncError, remote: str) -> str:
+    """Return what `error` says; where git names the `remote` in it once more, that is "it"."""
+    return str(error).replace(f"'{remote.removeprefix('file://')}'", "it")
+
+
 def machine_id(home: Path) -> str:
     """Return what this machine is called in records: random, and told by nothing else."""
     file = Home(home).sharing / "machine"

@@ -81,7 +81,7 @@ class _Weave:
         for number, piece in enumerate(base):
             if piece.folded not in self._known:
                 fresh = self._known.get(last.get(piece.folded, ""))
-                self._put(piece, behind=self._place(base, number) if fresh is None else fresh)
+                self._put(piece, behind=self._link_before(base, number) if fresh is None else fresh)
 
     def pieces(self) -> Iterator[Piece]:
         """Yield them in their order."""
@@ -103,7 +103,7 @@ class _Weave:
                 self._instead[piece.folded] = stood
                 self._put(piece, behind=self._before[self._known[stood]])
             else:
-                self._put(piece, behind=self._place(row, number))
+                self._put(piece, behind=self._link_before(row, number))
 
     def _put(self, piece: Piece, *, behind: int) -> None:
         """Put `piece` behind the link `behind`, -1 being before all."""
@@ -122,7 +122,7 @@ class _Weave:
             self._start = at
         self._known[piece.folded] = at
 
-    def _place(self, row: Row, number: int) -> int:
+    def _link_before(self, row: Row, number: int) -> int:
         """Return behind which link sentence `number` of `row` belongs, all before it being there."""
         if number:
             return self._known[row[number - 1].folded]

@@ -167,7 +167,8 @@ def test_a_lost_repository_waits_for_the_remote(pair):
     exchange(desk, laptop)
     desk.cut_off(off=True)
     shutil.rmtree(Share.of(desk.app.home, desk.app.store_path).repository)
-    assert desk.sync().error
+    trouble = desk.sync().error
+    assert trouble.count(str(desk.link)) == 1 == machines.status(desk.app)["error"].count(str(desk.link))
     desk.cut_off(off=False)
     assert desk.sync().told == 0
     assert desk.names() == ["one"]
