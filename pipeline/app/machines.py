@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,14 @@ from pipeline.app.application import App
 from pipeline.app.carried_here import require_elsewhere
 from pipeline.core.errors import InputError, ReverieError
 from pipeline.sharing import git
+from pipeline.sharing.outgoing import documents_of
 from pipeline.sharing.overview import overview
-from pipeline.sharing.repository import BRANCH
-from pipeline.sharing.run import Synced, sync
+from pipeline.sharing.repository import BRANCH, Repository
+from pipeline.sharing.revisions import REVISIONS
+from pipeline.sharing.run import MEMORIES, Synced, sync
 from pipeline.sharing.state import Share, State, machine_id
 from pipeline.store.files.layout import private_folder
+from pipeline.store.ownership import access
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,34 @@ def init(app: App, named: str, *, force: bool = False) -> Begun:
     if folder.is_absolute():
         git.show_branch(folder, BRANCH)
     return Begun(remote, made, former, first)
+
+
+def strangers(app: App, named: str) -> list[str]:
+    """Return the names of the memories that the repository a person `named` holds, if they are others'.
+
+    None where it holds none, has one of this machine's too, or there is none here that they would be mixed
+    with; and none where it can't be read, which `init` says.
+    """
+    remote = git.remote_named(named)
+    share = Share.of(app.home, app.store_path)
+    state = share.read() if share.file.is_file() else None
+    own = {*documents_of(app.open_store())}
+    if not own or (state is not None and state.remote == remote):
+        return []
+    if Path(remote).is_absolute() and not git.is_repository(Path(remote)):
+        return []
+    with share.locked():
+        looked = Repository(share.repository, remote)
+        looked.make()
+        try:
+            incoming = looked.fetch()
+        except git.SyncError:
+            return []
+        there = {path.split("/")[1] for path in looked.files(incoming, REVISIONS)}
+        names = [path.rpartition("/")[2].removesuffix(".md") for path in looked.files(incoming, MEMORIES)]
+        if state is None:
+            shutil.rmtree(share.repository, ignore_errors=True)
+    return names if not own & there else []
 
 
 def now(app: App, *, force: bool = False) -> Synced:
@@ -118,6 +150,12 @@ def _prepared(app: App, remote: str) -> bool:
     if not folder.is_absolute():
         return False
     require_elsewhere(app, folder)
+    way = [folder, *folder.parents]
+    above = next((item for below, item in pairwise(way) if access.is_memory_folder(item, below)), None)
+    if above is not None:
+        raise InputError(
+            "that lies in a folder of memories", file=str(above), fix="Name a place outside of it."
+        )
     if (folder / ".git").exists():
         raise InputError(
             "that is a folder to work in, into which nobody can push",

@@ -45,7 +45,7 @@ def process(
     batches.require_provider(app)
     if not yes and not output.can_ask():
         raise InputError("nothing was ordered: here nobody can be asked", fix="Add --yes or --estimate.")
-    if not yes and not output.ask(f"Read them in batches for ${wanted.most_dollars:.2f} at most?"):
+    if not yes and not output.ask(f"Read them in batches for ${_money(wanted.most_dollars)} at most?"):
         output.data({"order": None}, lambda: output.line("nothing was ordered"), as_json=as_json)
         return
     with progress("asking"):
@@ -61,7 +61,7 @@ def words(so_far: Progress) -> str:
         parts.append(f"{requests} in {count(so_far.batches, 'batch', 'batches')} under way")
     alone = so_far.readings.get("alone", 0)
     if alone:
-        parts.append(f"{alone:,} of them asked singly")
+        parts.append(f"{alone:,} asked singly instead")
     left = so_far.readings.get("left", 0)
     if left:
         parts.append(f"{left:,} left")
@@ -83,14 +83,19 @@ def _plain(wanted: Offer) -> dict[str, object]:
 def _tell_offer(wanted: Offer, tell: Callable[[str], None]) -> None:
     calls = count(wanted.calls, "call")
     tell(
-        f"{count(len(wanted.items), 'conversation')}, about {calls} and ${wanted.dollars:.2f} in batches"
-        f" (${wanted.single_dollars:.2f} singly), ${wanted.most_dollars:.2f} at most"
+        f"{count(len(wanted.items), 'conversation')}, about {calls} and ${_money(wanted.dollars)} in batches"
+        f" (${_money(wanted.single_dollars)} singly), ${_money(wanted.most_dollars)} at most"
     )
     if wanted.others:
         output.talk(
             f"{count(wanted.others, 'conversation')} more no batch takes, being short or read in part:"
             " `reverie process` reads them by their turns, at the full price."
         )
+
+
+def _money(dollars: float) -> str:
+    """Return `dollars` with enough digits to tell half of a small sum from the whole."""
+    return f"{dollars:.2f}" if dollars >= 1 or not dollars else f"{dollars:.4f}"
 
 
 def _show(found: Look, *, as_json: bool) -> None:
@@ -124,7 +129,7 @@ def _tell_look(found: Look) -> None:
     output.line(f"{so_far.order.state}: {words(so_far)}")
     output.line(
         f"${so_far.spent_dollars:.4f} spent, ${so_far.reserved_dollars:.4f} at most for what is under way,"
-        f" ${so_far.order.most_dollars:.2f} agreed to"
+        f" ${_money(so_far.order.most_dollars)} agreed to"
     )
     for failure in found.done.failures if found.done else []:
         output.talk(f"failed: {failure}")

@@ -150,6 +150,9 @@ def sync(
             help="What left one side leaves the other; doubtful texts come in; a rewritten remote is joined.",
         ),
     ] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="With `init`: mix with what other memories are there.")
+    ] = False,
     user: UserOption = False,
     graph: GraphOption = None,
     store: StoreOption = None,
@@ -167,7 +170,7 @@ def sync(
     if name in ("", *WORDS):
         from pipeline.cli.machines import between_machines
 
-        between_machines(app, name, path, dry_run=dry_run, force=force, as_json=as_json)
+        between_machines(app, name, path, dry_run=dry_run, force=force, yes=yes, as_json=as_json)
         return
     from pipeline.app.syncing import sync_with
 

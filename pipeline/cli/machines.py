@@ -10,14 +10,18 @@ from pipeline.app import in_step, machines, scopes
 from pipeline.app.application import App
 from pipeline.app.history import short_id
 from pipeline.cli import named_rows, output
-from pipeline.core.errors import UsageError
+from pipeline.core.errors import InputError, UsageError
 from pipeline.sharing.run import Synced
 from pipeline.text.humanize import count
 
+_NAMED_AT_ONCE = 5
+"""So many names are told of those that would come in."""
 _DRY = "--dry-run works only with another program's files, not between machines"
 
 
-def between_machines(app: App, word: str, named: str, *, dry_run: bool, force: bool, as_json: bool) -> None:
+def between_machines(
+    app: App, word: str, named: str, *, dry_run: bool, force: bool, yes: bool, as_json: bool
+) -> None:
     """Do what `word` says, "" being to sync now; `named` is the remote that `init` needs."""
     if dry_run:
         raise UsageError(_DRY, fix="`reverie sync status` says what waits; `reverie undo` takes it back.")
@@ -37,13 +41,31 @@ def between_machines(app: App, word: str, named: str, *, dry_run: bool, force: b
         )
         output.talk("The memories here stay, and so does all that was sent there.")
     elif word == "init":
+        if not _may_mix(machines.strangers(app, named), yes=yes):
+            output.data({"remote": None}, lambda: output.line("nothing was changed"), as_json=as_json)
+            return
         begun = machines.init(app, named, force=force)
         output.data(begun, lambda: _tell_begun(begun), as_json=as_json)
-        _tell_end(app, begun.first)
+        _tell_end(app, begun.first, first=not begun.former)
     else:
         done = machines.now(app, force=force)
         output.data(done, lambda: _tell(done), as_json=as_json)
         _tell_end(app, done)
+
+
+def _may_mix(names: list[str], *, yes: bool) -> bool:
+    """Whether the memories here may be mixed with those of these `names`. Raises InputError where unasked."""
+    if not names or yes:
+        return True
+    many = count(len(names), "memory", "memories")
+    listed = ", ".join(names[:_NAMED_AT_ONCE]) + (", …" if len(names) > _NAMED_AT_ONCE else "")
+    what = f"that repository holds {many} of which none is known here ({listed})"
+    if not output.can_ask():
+        raise InputError(
+            f"nothing was changed: {what}",
+            fix="If they are to be mixed with those here, on every machine, add --yes; else name another.",
+        )
+    return output.ask(f"{what[0].upper()}{what[1:]}. Mix them with those here, on every machine?")
 
 
 def _tell_begun(begun: machines.Begun) -> None:
@@ -85,8 +107,13 @@ def _tell_kept(held: list[dict[str, str]], refused: list[dict[str, str]]) -> Non
             named_rows.tell([f"{row['name']}: {row['why']}" for row in rows])
 
 
-def _tell_end(app: App, done: Synced) -> None:
-    if done.change:
+def _tell_end(app: App, done: Synced, *, first: bool = False) -> None:
+    if done.change and first:
+        output.talk(
+            "If that was the wrong repository: `reverie sync leave` first, so that `reverie undo` of"
+            f" {short_id(app, done.change)} takes back here alone what came in."
+        )
+    elif done.change:
         store_option = scopes.option(app, own=True)
         output.talk(
             f"`reverie undo {store_option}{short_id(app, done.change)}` takes back what came in, for all."

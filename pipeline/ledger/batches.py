@@ -108,8 +108,8 @@ class Progress:
 
     @property
     def read(self) -> int:
-        """Return how many conversations the order has done with."""
-        return self.readings.get("done", 0) + self.readings.get("alone", 0)
+        """Return how many conversations were read in batches."""
+        return self.readings.get("done", 0)
 
 
 _ORDER = ", ".join(names_of(Order))
@@ -207,7 +207,11 @@ def held(ledger: Ledger) -> set[str]:
 
 
 def leave_alone(ledger: Ledger, reading: BatchReading | Item, reason: str, *, now: Moment) -> None:
-    """Let a conversation be read the ordinary way, as `reason` says why."""
+    """Let a conversation be read the ordinary way, as `reason` says why; of a canceled order it is left."""
+    order = ledger.value("SELECT state FROM batch_orders WHERE id = ?", (reading.order_id,))
+    if order == "canceling":
+        move(ledger, reading, "left", reason=reason)
+        return
     move(ledger, reading, "alone", reason=reason)
     at = seconds(now)
     jobs.enqueue(ledger, "extract_conversation", str(reading.conversation), now=at, run_after=at)
@@ -269,13 +273,18 @@ def lose(ledger: Ledger, batch_id: str, reason: str, *, now: Moment) -> None:
     """Note that the results of a batch can't be had: each counts as charged, and is read alone."""
     with ledger.transaction():
         for item in items(ledger, batch_id):
-            call = ledger.row("SELECT * FROM model_calls WHERE id = ?", (item.call_id,))
-            usage = Usage(call["input_tokens"], call["output_tokens"], estimated=True) if call else Usage()
-            settle(ledger, item, "lost", usage, call["dollars"] if call else 0.0, now=now)
-            leave_alone(ledger, item, reason, now=now)
+            lose_item(ledger, item, reason, now=now)
         ledger.execute(
             "UPDATE batches SET state = 'lost', taken_at = ? WHERE id = ?", (seconds(now), batch_id)
         )
+
+
+def lose_item(ledger: Ledger, item: Item, reason: str, *, now: Moment) -> None:
+    """Note that the result of one request can't be had: it counts as charged, and is read alone."""
+    call = ledger.row("SELECT * FROM model_calls WHERE id = ?", (item.call_id,))
+    usage = Usage(call["input_tokens"], call["output_tokens"], estimated=True) if call else Usage()
+    settle(ledger, item, "lost", usage, call["dollars"] if call else 0.0, now=now)
+    leave_alone(ledger, item, reason, now=now)
 
 
 # -- items --------------------------------------------------------------------------------------------

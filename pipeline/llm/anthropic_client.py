@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.core.clock import parse_time
 from pipeline.core.errors import (
-    ODD_DATA,
     ModelError,
     OverloadedError,
     QuotaError,
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from anthropic.types import Message as ApiMessage
     from anthropic.types import MessageParam, TextBlockParam
     from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
-    from anthropic.types.messages import MessageBatch, MessageBatchIndividualResponse
+    from anthropic.types.messages import MessageBatch
 
     from pipeline.llm.batching import BatchRequest, BatchResult, BatchState
 
@@ -182,6 +181,8 @@ class AnthropicProvider:
         from anthropic._decoders.jsonl import JSONLDecoder
         from anthropic.types.messages import MessageBatchIndividualResponse
 
+        from pipeline.llm import batch_lines
+
         with self._asked() as client:
             lines = client.get(
                 f"/v1/messages/batches/{batch_id}/results",
@@ -190,9 +191,10 @@ class AnthropicProvider:
                 stream=True,
             )
             try:
-                for line in lines:
-                    yield _result(line)
-            except (httpx2.HTTPError, *ODD_DATA) as error:
+                # The SDK's own decoder ends at the first line that is odd, and loses all behind it.
+                for line in batch_lines.lines_of(lines.http_response.iter_bytes()):
+                    yield batch_lines.result_of(line, _succeeded)
+            except (httpx2.HTTPError, ValueError) as error:
                 raise UnavailableError(
                     f"The results of the batch can't be read to their end: {type(error).__name__}.",
                     fix="Nothing to do: they are read again.",
@@ -309,15 +311,26 @@ def _params(request: Request, schema: dict[str, Any]) -> MessageCreateParamsNonS
     }
 
 
-def _result(line: MessageBatchIndividualResponse) -> BatchResult:
-    from pipeline.llm.batching import BatchResult
+def _counts(usage: Usage) -> tuple[int, ...]:
+    return (usage.input_tokens, usage.output_tokens, usage.cache_write_tokens, usage.cache_read_tokens)
 
-    result = line.result
-    if result.type == "succeeded":
-        message = result.message
-        return BatchResult(line.custom_id, "succeeded", _reply(message, message.model, {}))
-    reason = result.error.error.message if result.type == "errored" else ""
-    return BatchResult(line.custom_id, result.type, None, reason)
+
+def _succeeded(message: dict[str, Any]) -> RawReply:
+    """Return the reply of a batch's line. Raises one of ODD_DATA for what is no message."""
+    from anthropic._models import construct_type_unchecked
+    from anthropic.types import Message
+
+    made = construct_type_unchecked(value=message, type_=Message)
+    reply = _reply(made, made.model, {})
+    if (
+        not isinstance(reply.text, str)
+        or not isinstance(reply.stop_reason, str)
+        or not isinstance(reply.model, str)
+    ):
+        raise TypeError("it is no message")
+    if not all(isinstance(number, int) and number >= 0 for number in _counts(reply.usage)):
+        raise TypeError("its tokens are no numbers")
+    return reply
 
 
 def _system(text: str) -> list[TextBlockParam]:

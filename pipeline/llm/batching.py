@@ -18,6 +18,9 @@ from pipeline.llm.client import Client
 from pipeline.llm.request import Provider, RawReply, Reply, Request, T
 from pipeline.record import record
 
+UNREADABLE = "unreadable"
+"""The kind of a result of which nobody can say what it is."""
+
 
 class Deferred(Exception):  # noqa: N818 - no error
     """A question that is asked in a batch and answered another time."""
@@ -65,7 +68,10 @@ class BatchState:
 
 @record
 class BatchResult:
-    """What came of one request: ``succeeded`` with a reply, or ``errored``, ``canceled`` or ``expired``."""
+    """What came of one request: ``succeeded`` with a reply, or ``errored``, ``canceled`` or ``expired``.
+
+    One that can't be read is ``unreadable``; its `custom_id` is "" where nobody can say whose it is.
+    """
 
     custom_id: str
     kind: str
@@ -99,7 +105,7 @@ class BatchProvider(Provider, Protocol):
         ...
 
     def batch_results(self, batch_id: str) -> Iterator[BatchResult]:
-        """Yield the results of a batch that has ended, one by one as they are read."""
+        """Yield the results of a batch that has ended, one by one as they are read, odd ones too."""
         ...
 
 

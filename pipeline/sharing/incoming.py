@@ -17,6 +17,7 @@ from pipeline.sharing.state import Here, Kept, Known, State
 from pipeline.sharing.turn import CAME
 from pipeline.store import ARRIVED
 from pipeline.store.files import document
+from pipeline.store.files.layout import MAX_FILE
 from pipeline.store.files.names import common_form
 from pipeline.verify.flaw import Flaw
 
@@ -29,6 +30,10 @@ _NAMED_SINGLY = 2
 """Of so many machines or people each is named."""
 _IN_THE_WAY = "a file stands in its way: {path}"
 _SECRET = "holds a secret"
+_LARGE = (
+    f"with what another machine says it would be larger than a memory may be ({MAX_FILE:,} bytes); each keeps"
+    " its own text until one of them is shorter"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +145,8 @@ class Bringing:
 
     def _arrive(self, item: Arrival, path: str, before: Document | None) -> str:
         data = item.file or b""
+        if len(data) > MAX_FILE:
+            return _LARGE
         if has_secret(data.decode("utf-8")):
             return _SECRET
         try:
@@ -201,7 +208,9 @@ def renamed(meaning: Said, placed: str) -> bytes | None:
         stem = placed.rpartition("/")[2].removesuffix(".md")
         own = meaning.path.rpartition("/")[2].removesuffix(".md")
         name = stem if memory.name == own else f"{memory.name}-{stem.removeprefix(own).strip('-')}"
-        return document.compose(replace(memory, name=name, path=placed), meaning.file)
+        # One without an id is known by its path, and would be another memory here.
+        ident = memory.id or meaning.memory
+        return document.compose(replace(memory, name=name, path=placed, id=ident), meaning.file)
     except StoreError:
         return meaning.file
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import orjson
@@ -13,13 +14,16 @@ from pipeline.core.clock import iso
 from pipeline.core.ids import digest
 from pipeline.safety.redaction import has_secret
 from pipeline.sharing.moments import Moments
+from pipeline.sharing.old_copy import OldCopy
 from pipeline.sharing.revisions import Moment, Note, Record, Revision, after, memory_id
 from pipeline.sharing.signing import Records
-from pipeline.sharing.state import Here, Kept, State
+from pipeline.sharing.state import LOST, Here, Kept, State
+from pipeline.store.files.layout import MAX_FILE
 from pipeline.store.history import forgotten
 from pipeline.store.history.forgotten import ON_REQUEST, Told
 
 if TYPE_CHECKING:
+    from pipeline.ledger import Ledger
     from pipeline.store import Document, Retired, Store
 
 IsSecret = Callable[[str], bool]
@@ -29,6 +33,7 @@ _SECRET = "holds a secret; take it out with `reverie edit {name}`"
 _TWIN = "has the id of {other}; give it one of its own, or remove it"
 _BYTES = "is not UTF-8; save it so"
 _AWAY = "its file is gone, and so are many others at once; `reverie sync --force` takes them away everywhere"
+_LARGE = f"is larger than a memory may be ({MAX_FILE:,} bytes); make several of it"
 _FEW = 5
 """Files that may vanish at once without anybody asking whether the folder is the right one."""
 
@@ -67,6 +72,8 @@ class Look:
         self._moment = state.moment
         self._moments = Moments(store, now)
         self._here = documents_of(store)
+        self._old = OldCopy(store, state)
+        self._former_texts: dict[str, str] = {}
         self.found = Outgoing()
 
     def changed(self) -> list[str]:
@@ -97,7 +104,8 @@ class Look:
         here = self._here
         for ident, document in here.items():
             self._document(ident, document)
-        self._gone(here)
+        self._reverted(self._gone(here))
+        self._too_large()
         self._notes()
         return self.found
 
@@ -120,18 +128,52 @@ class Look:
         file = document.raw.decode("utf-8")
         heads = was.heads if was is not None else []
         known = self._told_already(ident, document.path, file, heads)
-        if known is None:
-            made = self._revision(
-                ident,
-                document.path,
-                heads,
-                file,
-                self._store.is_as_written(document),
-                changed=self._moments.of(document),
-            )
-            found.records.append(made)
-            known = made.name
-        found.here[ident] = Here(document.digest, document.path, [known])
+        if known is not None:
+            found.here[ident] = Here(document.digest, document.path, [known])
+            return
+        former = self._former(ident, document.path, file, heads)
+        if former and was is not None and was.digest != LOST and not self._old.made_here(document, was):
+            self._former_texts[ident] = former
+            return
+        self._tell(ident, document, () if self._old.is_whole else heads)
+
+    def _tell(self, ident: str, document: Document, heads: Iterable[str]) -> None:
+        made = self._revision(
+            ident,
+            document.path,
+            heads,
+            document.raw.decode("utf-8"),
+            self._store.is_as_written(document),
+            changed=self._moments.of(document),
+        )
+        self.found.records.append(made)
+        self.found.here[ident] = Here(document.digest, document.path, [made.name])
+
+    def _reverted(self, vanished: bool) -> None:
+        """Let texts of earlier be brought up to date, but for the one that somebody may have typed again."""
+        former = self._former_texts
+        alone = len(former) == 1 and not vanished and not self._old.is_whole
+        for ident, name in former.items():
+            document, was = self._here[ident], self._state.here[ident]
+            if alone and self._touched(document):
+                self._tell(ident, document, was.heads)
+            else:
+                self.found.here[ident] = Here(document.digest, document.path, [name])
+
+    def _former(self, ident: str, path: str, file: str, heads: list[str]) -> str:
+        """Return the record of earlier that says what stands here, "" where there is none."""
+        known = {item.name: item for item in self._records(ident)}
+        earlier = behind(known, heads) - set(heads)
+        same = [known[name] for name in earlier if name in known]
+        same = [item for item in same if item.file == file and item.path == path]
+        return max(same, key=lambda item: (item.clock, item.name)).name if same else ""
+
+    def _too_large(self) -> None:
+        """Say of files that no memory may be as large as that they stay."""
+        places = {was.path: ident for ident, was in self._state.here.items()}
+        for path in self._store.scan().unread if self._store.root.is_dir() else ():
+            if size_of(self._store.root / path) > MAX_FILE:
+                self.found.held[places.get(path, memory_id("", path))] = Kept(path, _LARGE)
 
     def _kept_back(self, document: Document) -> str:
         if document.twin:
@@ -198,7 +240,8 @@ class Look:
 
     # -- what is no longer there --------------------------------------------------------------------
 
-    def _gone(self, here: dict[str, Document]) -> None:
+    def _gone(self, here: dict[str, Document]) -> bool:
+        """Tell what left; whether files vanished that an old copy of the folder did not have yet."""
         state, found = self._state, self.found
         missing = {ident: was for ident, was in state.here.items() if ident not in here}
         left = {memory_id(item.id, item.path): item for item in self._store.retired()}
@@ -209,18 +252,24 @@ class Look:
             for ident, was in missing.items()
             if was.digest and ident not in left and was.path not in undone
         ]
+        is_old = bool(vanished) and (self._old.is_whole or bool(self._former_texts))
         many = len(vanished) > max(_FEW, sum(bool(was.digest) for was in state.here.values()) // 2)
         for ident, was in missing.items():
             begun = state.begun.get(ident)
             if not was.digest or (begun is not None and not begun.digest):
                 found.here[ident] = was if not was.digest else begun or was
+            elif was.digest == LOST and not was.heads:
+                continue  # It came and left while nobody was told.
             elif (self._store.root / was.path).exists():
                 found.here[ident] = was  # It is there, and can't be read now.
+            elif is_old and ident in vanished and not self._force:
+                continue  # It comes back, as what a new machine gets.
             elif many and ident in vanished and not self._force:
                 found.here[ident] = was
                 found.held[ident] = Kept(was.path, _AWAY)
             else:
                 self._left(ident, was, left.get(ident))
+        return is_old
 
     def _left(self, ident: str, was: Here, why: Retired | None) -> None:
         reason = why.reason if why is not None else "its file was removed"
@@ -252,6 +301,24 @@ class Look:
                     clock=self._tick(),
                 )
             )
+
+
+def secret_finder(ledger: Ledger | None) -> IsSecret:
+    """Return what tells a text with a secret, also with one that was recognised in this home."""
+    if ledger is None:
+        return has_secret
+    from pipeline.ledger import secrets
+
+    known = secrets.recognised(ledger)
+    return lambda text: has_secret(text) or known.mask(text) != text
+
+
+def size_of(file: Path) -> int:
+    """Return how many bytes `file` has, 0 where there is none."""
+    try:
+        return file.lstat().st_size
+    except OSError:
+        return 0
 
 
 def takes_all(_: Document) -> str:

@@ -10,7 +10,7 @@ from pipeline.sharing.git import SyncError
 from pipeline.sharing.outgoing import Look
 from pipeline.sharing.repository import Repository
 from pipeline.sharing.revisions import REVISIONS
-from pipeline.sharing.state import Share
+from pipeline.sharing.state import Share, trouble_in
 
 if TYPE_CHECKING:
     from pipeline.store import Store
@@ -37,9 +37,11 @@ def overview(share: Share, store: Store, *, now: datetime, ask: bool = True) -> 
             try:
                 behind = repository.count(main, repository.fetch())
             except SyncError as failed:
-                error = str(failed)
+                error = trouble_in(failed, state.remote)
         waiting = Look(store, state, lambda _: [], now=now).waiting()
-        unsent = repository.files(main, REVISIONS).keys() - repository.files(state.seen, REVISIONS).keys()
+        # It may have gone with our own repository, which the next sync makes anew.
+        seen = state.seen if state.seen and repository.knows(state.seen) else ""
+        unsent = repository.files(main, REVISIONS).keys() - repository.files(seen, REVISIONS).keys()
         waiting |= {path.split("/")[1] for path in unsent}
     late = state.moment[0] - now.timestamp() * 1000
     return {

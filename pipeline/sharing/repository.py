@@ -83,6 +83,11 @@ class Repository:
             self._above[asked] = git.run(*own, "merge-base", "--is-ancestor", *asked)[0] == 0
         return self._above[asked]
 
+    def knows(self, commit: str) -> bool:
+        """Whether `commit` is there."""
+        own = ("--git-dir", str(self.path))
+        return git.run(*own, "cat-file", "-e", f"{commit}^{{commit}}")[0] == 0
+
     def count(self, since: str, until: str) -> int:
         """Return how many commits `until` has that `since` has not."""
         names = [until, f"^{since}"] if since else [until]
@@ -105,6 +110,16 @@ class Repository:
         if not below:
             self._listed[commit] = found
         return found
+
+    def links(self, commit: str, folder: str) -> list[str]:
+        """Return what lies in a `folder` of `commit` and is no file: links, and other repositories."""
+        out = self._call("ls-tree", "-r", "-z", commit, "--", folder) if commit else b""
+        found = (line.partition(b"\t") for line in out.split(b"\0") if line)
+        return [
+            path.decode("utf-8", "surrogateescape")
+            for about, _, path in found
+            if not about.startswith((b"100644 ", b"100755 "))
+        ]
 
     def read(self, blobs: Iterable[str]) -> dict[str, bytes]:
         """Return the bytes of `blobs`; one that is not there is left out."""

@@ -18,8 +18,9 @@ from typing import Any, ClassVar, Self
 
 import orjson
 
-from pipeline.core.errors import InputError, PathEscapeError
+from pipeline.core.errors import DocumentError, InputError, PathEscapeError
 from pipeline.core.ids import derived_id, digest
+from pipeline.store.files import document
 from pipeline.store.files.layout import GRAPH, VAULT, check_path, is_live
 
 REVISIONS, FORGOTTEN = "revisions", "forgotten"
@@ -103,6 +104,8 @@ class Revision:
         )
         if not sound or not _is_place(found.path):
             raise ValueError("it is no revision of a memory")
+        if found.file is not None and found.memory != memory_id(_own_id(found.file, found.path), found.path):
+            raise ValueError("its text is that of another memory")
         return found
 
 
@@ -187,6 +190,14 @@ def _dumped(record: Record) -> bytes:
     values = {item.name: getattr(record, item.name) for item in fields(record)}
     values["version"] = _RECORD_VERSION
     return orjson.dumps(values, option=orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def _own_id(file: str, path: str) -> str:
+    """Return the id that `file` gives, "" for none."""
+    try:
+        return document.parse(file.encode(), path).id
+    except DocumentError:
+        return ""
 
 
 def _moment(value: Any) -> Moment:

@@ -6,7 +6,6 @@ touched; what is about to be written is noted before it is; and all else is made
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,18 +13,19 @@ from typing import TYPE_CHECKING
 
 from pipeline.core import faults
 from pipeline.core.clock import Clock
-from pipeline.safety.redaction import has_secret
 from pipeline.sharing import questions, team_index
+from pipeline.sharing.anew import begin_anew, is_lost
 from pipeline.sharing.git import OfflineError, RefusedError, SyncError
 from pipeline.sharing.incoming import Arrival, Bringing, came_from, placed, renamed, wanted
 from pipeline.sharing.merging import State as Said
 from pipeline.sharing.merging import state_of
-from pipeline.sharing.outgoing import Hold, IsSecret, Look, behind, key_of, takes_all, told_in
-from pipeline.sharing.recorded import records_of
+from pipeline.sharing.old_copy import newest
+from pipeline.sharing.outgoing import Hold, Look, behind, key_of, secret_finder, takes_all, told_in
+from pipeline.sharing.recorded import blob_of, memory_of, notes_in, records_of
 from pipeline.sharing.repository import Repository
 from pipeline.sharing.revisions import FORGOTTEN, REVISIONS, Note, Record, Revision, records_in
 from pipeline.sharing.signing import held_back, sign
-from pipeline.sharing.state import Known, Share, State
+from pipeline.sharing.state import Known, Share, State, trouble_in
 from pipeline.store.history import forgotten
 from pipeline.store.ownership import access
 
@@ -132,6 +132,7 @@ class _Run:
         self._repository = repository_of(share, state)
         self._repository.make()
         self._known_files: dict[str, str] | None = None
+        self._is_lost = is_lost(self._repository, state)
         self._records: dict[str, list[Revision]] = {}
         self._said: dict[str, Said] = {}
 
@@ -151,6 +152,11 @@ class _Run:
             except (OfflineError, RefusedError) as error:
                 self._fails(error)
                 incoming = ""
+            if self._is_lost and state.error:
+                return  # What others know tells what was not sent.
+            if self._is_lost:
+                begin_anew(self._repository, state, incoming)
+                self._is_lost = False
             faults.reach("sync.fetched")
             self._join(incoming)
             faults.reach("sync.committed")
@@ -161,13 +167,13 @@ class _Run:
         self._fails(OfflineError("others were faster each time", file=state.remote, fix="Sync again."))
 
     def _fails(self, error: SyncError) -> None:
-        self._state.error = str(error)
+        self._state.error = trouble_in(error, self._state.remote)
         self._state.is_refused = isinstance(error, RefusedError)
-        self.done.error, self.done.fix = str(error), error.fix
+        self.done.error, self.done.fix = self._state.error, error.fix
 
     def _fetch(self) -> str:
         incoming, seen = self._repository.fetch(), self._state.seen
-        self._state.odd = sorted({*self._state.odd, *self._repository.odd})[:_MOST_ODD]
+        self._tell_odd(self._repository.odd)
         if incoming and not seen and not self._is_of_memories(incoming):
             raise RefusedError(
                 "the remote holds something else than memories",
@@ -227,7 +233,7 @@ class _Run:
             state,
             self._of,
             now=self._clock.now(),
-            is_secret=self._secret_finder(),
+            is_secret=secret_finder(self._ledger),
             force=self._force,
             hold=self.hold,
         )
@@ -238,10 +244,10 @@ class _Run:
             state.see(item.clock)
             if isinstance(item, Revision):
                 self._records[item.memory] = [*self._of(item.memory), item]
-        changed = {_memory(path) for path in (*came, *fresh, *untold) if path.startswith(f"{REVISIONS}/")}
+        changed = {memory_of(path) for path in (*came, *fresh, *untold) if path.startswith(f"{REVISIONS}/")}
         self._learn(changed if state.known else {*changed, *self._all()})
         self._take_notes(came, look.notes)
-        missing = {path: ours[path] for path in ours.keys() - theirs.keys()} if incoming else {}
+        missing = self._mended(incoming, ours, theirs) if incoming else {}
         parents = [item for item in dict.fromkeys((incoming, main)) if item]
         if len(parents) == 2 and repository.has(main, incoming):
             parents = [incoming]
@@ -271,16 +277,17 @@ class _Run:
         every = self._repository.files(commit)
         return {path: blob for path, blob in every.items() if path.startswith(_OF_RECORDS)}
 
-    def _secret_finder(self) -> IsSecret:
-        if self._ledger is None:
-            return has_secret
-        from pipeline.ledger import secrets
-
-        known = secrets.recognised(self._ledger)
-        return lambda text: has_secret(text) or known.mask(text) != text
+    def _mended(
+        self, incoming: str, ours: dict[str, str], theirs: dict[str, str]
+    ) -> dict[str, bytes | str | None]:
+        """Return what is to be put right of what came: records that lack in it, and what is no file."""
+        links = self._repository.links(incoming, MEMORIES) if incoming != self._state.basis else []
+        self._tell_odd(f"{path}: it is no file, and is taken out of the repository" for path in links)
+        lacking = {path: ours[path] for path in ours.keys() - theirs.keys()}
+        return {**lacking, **dict.fromkeys(links)}
 
     def _all(self) -> set[str]:
-        return {_memory(path) for path in self._files if path.startswith(f"{REVISIONS}/")}
+        return {memory_of(path) for path in self._files if path.startswith(f"{REVISIONS}/")}
 
     def _of(self, ident: str) -> list[Revision]:
         """Return all records of a memory."""
@@ -292,7 +299,9 @@ class _Run:
         wanted = {ident for ident in idents if ident not in self._records}
         if not wanted:
             return
-        paths = [path for path in self._files if path.startswith(f"{REVISIONS}/") and _memory(path) in wanted]
+        paths = [
+            path for path in self._files if path.startswith(f"{REVISIONS}/") and memory_of(path) in wanted
+        ]
         self._records |= {ident: [] for ident in wanted}
         for item in self._read(paths):
             if isinstance(item, Revision):
@@ -305,8 +314,11 @@ class _Run:
         records, odd = records_in(files)
         for item in records:
             self._state.see(item.clock)
-        self._state.odd = sorted({*self._state.odd, *odd})[:_MOST_ODD]
+        self._tell_odd(odd)
         return records
+
+    def _tell_odd(self, lines: Iterable[str]) -> None:
+        self._state.odd = sorted({*self._state.odd, *lines})[:_MOST_ODD]
 
     # -- what they say together ---------------------------------------------------------------------
 
@@ -328,14 +340,14 @@ class _Run:
                 list(meaning.first),
                 meaning.path,
                 meaning.path,
-                _blob(meaning.file),
+                blob_of(meaning.file),
                 asks,
             )
         for ident, path in placed(known).items():
             item = known[ident]
             if item.placed != path or (ident in changed and item.path != path):
                 item.placed = path
-                item.blob = _blob(renamed(self._said_of(ident), path))
+                item.blob = blob_of(renamed(self._said_of(ident), path))
 
     def _said_of(self, ident: str) -> Said:
         if ident not in self._said:
@@ -356,7 +368,7 @@ class _Run:
             if item.blob:
                 there.discard(path)
         files |= dict.fromkeys(there)
-        if listed.get(README_FILE) != _blob(README.encode()):
+        if listed.get(README_FILE) != blob_of(README.encode()):
             files[README_FILE] = README.encode()
         now = self._clock.now()
         message = f"{fresh} new from {self._state.machine}" if fresh else "Join what two machines told"
@@ -364,11 +376,11 @@ class _Run:
 
     def _take_notes(self, came: list[str], own: list[str]) -> None:
         """Write down what others had forgotten; of names they told of, all that is known, in its order."""
-        fresh = [item for item in self._read(_notes(came)) if isinstance(item, Note)]
+        fresh = [item for item in self._read(notes_in(came)) if isinstance(item, Note)]
         names = {item.memory_name for item in fresh}
         if not fresh:
             return
-        every = [item for item in self._read(_notes(self._files)) if isinstance(item, Note)]
+        every = [item for item in self._read(notes_in(self._files)) if isinstance(item, Note)]
         chosen = sorted(
             (item for item in every if item.memory_name in names),
             key=lambda item: (item.clock, item.machine, item.name),
@@ -388,6 +400,8 @@ class _Run:
     def bring(self) -> None:
         """Bring what stands otherwise here in step with what all records say."""
         state, done = self._state, self.done
+        if self._is_lost:
+            return
         state.refused = {ident: item for ident, item in state.refused.items() if self._still(ident)}
         waiting = self._arrivals(wanted(state, state.held, force=self._force))
         while waiting:
@@ -399,6 +413,7 @@ class _Run:
                 bringing.later = []
             self._write(bringing)
             waiting = bringing.later if not bringing.result.conflict else []
+        state.generation = newest(self._store.history())
         done.refused = [{"name": item.name, "why": item.why} for item in state.refused.values()]
         if self._ledger is not None:
             done.asked = questions.ask(self._ledger, self._store, state, now=self._clock.now())
@@ -445,18 +460,3 @@ class _Run:
     def _still(self, ident: str) -> bool:
         known = self._state.known.get(ident)
         return known is not None and known.heads == self._state.refused[ident].heads
-
-
-def _memory(path: str) -> str:
-    return path.split("/", 2)[1]
-
-
-def _notes(paths: Iterable[str]) -> list[str]:
-    return [path for path in paths if path.startswith(f"{FORGOTTEN}/")]
-
-
-def _blob(data: bytes | None) -> str:
-    """Return what git calls a file with these bytes, "" for none."""
-    if data is None:
-        return ""
-    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()

@@ -19,6 +19,8 @@ from pipeline.sharing import turn
 from pipeline.sharing.git import SyncError
 from pipeline.sharing.revisions import Moment
 
+LOST = "lost"
+"""As the digest of a memory: its record is gone, so what stands here is to be told once more."""
 _STATE_OF_SYNC = 1
 _WAIT_SECONDS = 20.0
 
@@ -66,7 +68,8 @@ class State:
     `team` is the id of a team whose database `remote` names, "" where that is a git repository, and
     `person` who this login is there.
 
-    `begun` is what was being written when a process died. `held` stays here, `refused` does not come in.
+    `generation` is the number of the newest change that the store's history had. `begun` is what was being
+    written when a process died. `held` stays here, `refused` does not come in.
     `notes` are digests of the lines about what was forgotten that are in the repository.
     """
 
@@ -90,6 +93,7 @@ class State:
     error: str = ""
     odd: list[str] = field(default_factory=list)
     is_refused: bool = False
+    generation: int = 0
 
     @property
     def moment(self) -> Moment:
@@ -176,6 +180,11 @@ class Share:
                 refused,
             ),
         )
+
+
+def trouble_in(error: SyncError, remote: str) -> str:
+    """Return what `error` says; where git names the `remote` in it once more, that is "it"."""
+    return str(error).replace(f"'{remote.removeprefix('file://')}'", "it")
 
 
 def machine_id(home: Path) -> str:

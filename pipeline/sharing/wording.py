@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from difflib import SequenceMatcher
+from itertools import pairwise
 
 from pipeline.domain.memory import Memory
 from pipeline.domain.sentences import ALSO, Part, begins_item, ends_with, sentences
@@ -57,64 +58,115 @@ def woven(first: Row, base: Row, others: Sequence[Row], stays: Collection[str]) 
     weave = _Weave(first, base)
     for row in others:
         weave.take(row)
-    return tuple(piece for piece in weave.found if piece.folded in stays)
+    return tuple(piece for piece in weave.pieces() if piece.folded in stays)
 
 
 class _Weave:
-    """Sentences of several rows in one order: right before each of the base stands what took its place."""
+    """Sentences of several rows in one order: right before each of the base stands what took its place.
+
+    They are links of a chain, since thousands of them may each be put somewhere.
+    """
 
     def __init__(self, first: Row, base: Row) -> None:
-        self.found = list(first)
+        self._pieces: list[Piece] = []
+        self._before: list[int] = []
+        self._behind: list[int] = []
+        self._known: dict[str, int] = {}
+        self._start = self._last = -1
+        for piece in first:
+            self._put(piece, behind=self._last)
         self._base = base
         self._instead = _taken_places(base, first)
         last = {stood: fresh for fresh, stood in self._instead.items()}
         for number, piece in enumerate(base):
-            known = self._places()
-            if piece.folded not in known:
-                fresh = last.get(piece.folded, "")
-                at = known[fresh] + 1 if fresh in known else self._index_for(base, number)
-                self.found.insert(at, piece)
+            if piece.folded not in self._known:
+                fresh = self._known.get(last.get(piece.folded, ""))
+                self._put(piece, behind=self._link_before(base, number) if fresh is None else fresh)
+
+    def pieces(self) -> Iterator[Piece]:
+        """Yield them in their order."""
+        at = self._last
+        order = []
+        while at >= 0:
+            order.append(at)
+            at = self._before[at]
+        return (self._pieces[at] for at in reversed(order))
 
     def take(self, row: Row) -> None:
         """Put in what of `row` is not there."""
         places = _taken_places(self._base, row)
         for number, piece in enumerate(row):
-            known = self._places()
-            if piece.folded in known:
+            if piece.folded in self._known:
                 continue
             stood = places.get(piece.folded, "")
-            if stood in known:
+            if stood in self._known:
                 self._instead[piece.folded] = stood
-            self.found.insert(known[stood] if stood in known else self._index_for(row, number), piece)
+                self._put(piece, behind=self._before[self._known[stood]])
+            else:
+                self._put(piece, behind=self._link_before(row, number))
 
-    def _places(self) -> dict[str, int]:
-        return {piece.folded: at for at, piece in enumerate(self.found)}
+    def _put(self, piece: Piece, *, behind: int) -> None:
+        """Put `piece` behind the link `behind`, -1 being before all."""
+        at = len(self._pieces)
+        following = self._behind[behind] if behind >= 0 else self._start
+        self._pieces.append(piece)
+        self._before.append(behind)
+        self._behind.append(following)
+        if behind >= 0:
+            self._behind[behind] = at
+        if following >= 0:
+            self._before[following] = at
+        else:
+            self._last = at
+        if behind < 0:
+            self._start = at
+        self._known[piece.folded] = at
 
-    def _index_for(self, row: Row, number: int) -> int:
-        places = self._places()
-        for before in reversed(row[:number]):
-            if before.folded in places:
-                return places[before.folded] + 1
-        following = next((after.folded for after in row[number + 1 :] if after.folded in places), None)
+    def _link_before(self, row: Row, number: int) -> int:
+        """Return behind which link sentence `number` of `row` belongs, all before it being there."""
+        if number:
+            return self._known[row[number - 1].folded]
+        following = next((after.folded for after in row[1:] if after.folded in self._known), None)
         if following is None:
-            return len(self.found)
-        at = places[following]
-        while at and self._instead.get(self.found[at - 1].folded) == following:
-            at -= 1
+            return self._last
+        at = self._before[self._known[following]]
+        while at >= 0 and self._instead.get(self._pieces[at].folded) == following:
+            at = self._before[at]
         return at
 
 
 def _taken_places(base: Row, row: Row) -> dict[str, str]:
     """Return, for each sentence of `row` that took the place of one of `base`, which that is."""
     ours, theirs = [piece.folded for piece in base], [piece.folded for piece in row]
+    old, new = set(ours), set(theirs)
     found: dict[str, str] = {}
-    for tag, start, end, new_start, new_end in SequenceMatcher(
-        None, ours, theirs, autojunk=False
-    ).get_opcodes():
+    for tag, start, end, new_start, new_end in _changed(ours, theirs):
         if tag == "replace":
-            gone = [folded for folded in ours[start:end] if folded not in theirs]
-            fresh = [folded for folded in theirs[new_start:new_end] if folded not in ours]
+            gone = [folded for folded in ours[start:end] if folded not in new]
+            fresh = [folded for folded in theirs[new_start:new_end] if folded not in old]
             found |= {folded: gone[min(at, len(gone) - 1)] for at, folded in enumerate(fresh) if gone}
+    return found
+
+
+def _changed(ours: Sequence[str], theirs: Sequence[str]) -> list[tuple[str, int, int, int, int]]:
+    """Return as `SequenceMatcher` does where `theirs` is not as `ours`.
+
+    Where what both have stands in the same order, as nearly always, that needs no search, which for thousands
+    of sentences would take long.
+    """
+    places = {folded: at for at, folded in enumerate(theirs)}
+    common = [(at, places[folded]) for at, folded in enumerate(ours) if folded in places]
+    is_in_order = all(before[1] < behind[1] for before, behind in pairwise(common))
+    if not is_in_order or len(places) < len(theirs) or len(set(ours)) < len(ours):
+        return [*SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes()]
+    found = []
+    start, new_start = 0, 0
+    for end, new_end in [*common, (len(ours), len(theirs))]:
+        if end > start and new_end > new_start:
+            found.append(("replace", start, end, new_start, new_end))
+        elif end > start or new_end > new_start:
+            found.append(("delete" if end > start else "insert", start, end, new_start, new_end))
+        start, new_start = end + 1, new_end + 1
     return found
 
 
@@ -175,8 +227,7 @@ def changes(base: Row, row: Row) -> dict[str, tuple[str, ...]]:
     ours, theirs = [piece.folded for piece in base], [piece.folded for piece in row]
     stays = set(theirs)
     known = set(ours)
-    matcher = SequenceMatcher(None, ours, theirs, autojunk=False)
-    for tag, start, end, new_start, new_end in matcher.get_opcodes():
+    for tag, start, end, new_start, new_end in _changed(ours, theirs):
         if tag in ("replace", "delete"):
             fresh = tuple(p.text for p in row[new_start:new_end] if p.folded not in known)
             gone |= {p.folded: fresh for p in base[start:end] if p.folded not in stays}

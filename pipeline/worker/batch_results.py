@@ -9,7 +9,7 @@ from pipeline.core.errors import LedgerError, ModelError, TooLongError
 from pipeline.ledger import batches
 from pipeline.ledger.batches import Batch, Item, Order
 from pipeline.llm import budget, error_phrases
-from pipeline.llm.batching import BatchResult
+from pipeline.llm.batching import UNREADABLE, BatchResult
 from pipeline.worker.context import WorkerContext
 from pipeline.worker.session_store import store_for
 
@@ -40,13 +40,13 @@ class Results:
 
     def _unanswered(self, item: Item, result: BatchResult) -> None:
         now, word = self._context.now(), result.kind
+        if word == UNREADABLE:
+            batches.lose_item(self._ledger, item, result.reason, now=now)
+            return
         if word == "errored":
             word = TooLongError.outcome if error_phrases.is_too_long(result.reason) else ModelError.outcome
         batches.settle(self._ledger, item, word, budget.Usage(), 0.0, now=now)
-        if self._order.state == "canceling" and word == "canceled":
-            batches.move(self._ledger, item, "left")
-        else:
-            batches.leave_alone(self._ledger, item, f"{word}: {result.reason}".rstrip(": "), now=now)
+        batches.leave_alone(self._ledger, item, f"{word}: {result.reason}".rstrip(": "), now=now)
 
     def _answered(self, item: Item, result: BatchResult) -> None:
         reply, now = result.reply, self._context.now()

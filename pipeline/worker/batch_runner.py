@@ -24,11 +24,12 @@ from typing import TYPE_CHECKING, Any
 from pipeline.core import faults
 from pipeline.core.errors import (
     ODD_DATA,
+    PROVIDER_DOWN,
     BusyStoreError,
+    ConfigError,
     ModelError,
     StoreError,
     TooLongError,
-    UnavailableError,
     cause,
 )
 from pipeline.core.ids import new_id
@@ -60,10 +61,16 @@ OTHER_LOGIN = (
     "a batch was sent with another key or address: set that again, or give it up with"
     " `reverie process --batch --cancel`"
 )
+NO_BATCHES = (
+    "it goes on when the provider that was asked is set again, or give it up with"
+    " `reverie process --batch --cancel`"
+)
 SECOND_IS_NEXT = "the second reader is to be asked"
 """Why nothing comes of looking at an answered conversation while there is no room for its question."""
 _IN_DOUBT = "it is not known yet whether the last batch was sent; nothing is sent twice"
 _LATER = 15 * MINUTE
+_LACK_SECONDS = 24 * 60 * MINUTE
+"""A result that the provider does not show so long after its batch was written down is lost."""
 
 
 @record
@@ -124,13 +131,35 @@ class BatchRunner:
         order = batches.open_order(self._ledger)
         if order is None or order.id != job.key:
             return BatchPass([], None)
-        provider = self._provider()
+        try:
+            provider = self._provider()
+        except ConfigError as error:
+            return self._without_provider(order, error)
         reasons = [self._find(order, batch, provider) for batch in self._batches(order, "written")]
+        failed: list[ModelError] = []
         for batch in self._batches(order, "sent"):
-            reasons.append(self._look_at(order, batch, provider, job))
+            try:
+                reasons.append(self._look_at(order, batch, provider, job))
+            except PROVIDER_DOWN:
+                raise
+            except ModelError as error:
+                # It is about this batch alone: what came of the others is of use.
+                failed.append(error)
         outcomes: list[Outcome] = []
         reasons.append(self._go_on(order, provider, job, outcomes))
+        if failed:
+            raise failed[0]
         return self._end(order, outcomes, next(filter(None, reasons), ""))
+
+    def _without_provider(self, order: Order, error: ConfigError) -> BatchPass:
+        """Wait until a provider is set that takes batches; an order that was canceled ends without it."""
+        if order.state == "canceling":
+            for batch in self._batches(order, "written", "sent"):
+                batches.lose(self._ledger, batch.id, cause(error), now=self._context.now())
+            return self._end(order, [], "")
+        reason = f"{cause(error)}: {NO_BATCHES}"
+        batches.note_wait(self._ledger, order.id, reason)
+        return BatchPass([], _LATER, reason)
 
     def _end(self, order: Order, outcomes: list[Outcome], reason: str) -> BatchPass:
         """Return when the next look is due; an order of which nothing is left ends."""
@@ -196,7 +225,7 @@ class BatchRunner:
 
     def _is_ours(self, batch: Batch, state: BatchState, provider: BatchProvider) -> bool:
         results = provider.batch_results(state.id)
-        first = next(results, None)
+        first = next((result for result in results if result.custom_id), None)
         return first is not None and batches.has_item(self._ledger, batch.id, first.custom_id)
 
     def _look_at(self, order: Order, batch: Batch, provider: BatchProvider, job: Job) -> str:
@@ -216,20 +245,27 @@ class BatchRunner:
                     provider.cancel_batch(batch.provider_id)
                 batches.note_canceled(self._ledger, batch.id)
             return ""
+        return self._take(order, batch, provider, job)
+
+    def _take(self, order: Order, batch: Batch, provider: BatchProvider, job: Job) -> str:
+        """Take the results of a batch that has ended; return what is said where some are not there."""
         from pipeline.worker.batch_results import Results
 
-        taking = Results(self._context, order, batch)
+        taking, known, nobodys = Results(self._context, order, batch), 0, 0
         with self._heard():
             for result in provider.batch_results(batch.provider_id):
                 taking.take(result)
+                known += batches.has_item(self._ledger, batch.id, result.custom_id)
+                nobodys += not result.custom_id
                 self._context.keep_alive(job)
-            missing = len(batches.items(self._ledger, batch.id))
-            if missing:
-                raise UnavailableError(
-                    f"The results of the batch lack {missing} of {batch.requests} requests.",
-                    fix="Nothing to do: they are read again.",
-                )
-        batches.note_taken(self._ledger, batch.id, now=self._context.now())
+        missing, now = batches.items(self._ledger, batch.id), self._context.now()
+        # Where no line is one of ours something else has answered.
+        if len(missing) > (nobodys if known else 0) and now - batch.written_at < _LACK_SECONDS:
+            return f"the results lack {len(missing)} of {batch.requests} requests; they are read again"
+        for item in missing:
+            with self._ledger.transaction():
+                batches.lose_item(self._ledger, item, "its result is not there, or can't be read", now=now)
+        batches.note_taken(self._ledger, batch.id, now=now)
         faults.reach("batch.taken")
         return ""
 

@@ -35,7 +35,7 @@ def test_two_homes_meet_and_what_came_can_be_undone(desk: Desk, tmp_path: Path) 
     (tmp_path / "there").mkdir()
     came = desk.here("sync", "init", remote, *there, **other)
     assert "1 memory came or changed here" in came.out
-    assert "takes back what came in, for all" in came.err
+    assert "`reverie sync leave` first" in came.err
     assert "build-box" in desk.here("list", *there, **other).out
     (row,) = json.loads(desk.here("history", "--json", *there, **other).out)
     assert row["by"].startswith("machine ")

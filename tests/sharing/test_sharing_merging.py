@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from difflib import SequenceMatcher
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from pipeline.core.errors import InputError
 from pipeline.domain.memory import Evidence, Memory
 from pipeline.domain.sentences import sentences
+from pipeline.sharing import wording
 from pipeline.sharing.merging import Question, State, state_of
 from pipeline.sharing.revisions import Revision, after, read_record
 from pipeline.sharing.wording import body_of, row_of, woven
@@ -305,3 +307,11 @@ def test_a_text_written_over_all_heads_stands_as_it_is(chance):
     after_it = clone.state()
     assert after_it.file == before.file
     assert after_it.questions == ()
+
+
+@given(st.lists(st.integers(0, 12), unique=True), st.lists(st.integers(0, 12)))
+def test_what_changed_is_found_without_a_search_as_with_one(ours, theirs):
+    left, right = ([str(number) for number in numbers] for numbers in (ours, theirs))
+    matcher = SequenceMatcher(None, left, right, autojunk=False)
+    found = [item for item in wording._changed(left, right) if item[0] != "equal"]
+    assert found == [item for item in matcher.get_opcodes() if item[0] != "equal"]

@@ -61,8 +61,8 @@ class BatchApi(LoopbackApi):
     """Both APIs. `batches` are those that came, newest last; `charged` counts what was answered, by prompt.
 
     `at_once` ends each batch as it comes; else `end` does. With `refusal` (status and message) no batch is
-    taken, `cut` results are sent of a batch before the connection ends, and `lack` are left out of it. `now`
-    is the server's clock.
+    taken, `cut` results are sent of a batch before the connection ends, and `lack` are left out of it. `line`
+    writes a result, and `now` is the server's clock.
     """
 
     def __init__(self, answer: Answer, reader: Answer = borne_out) -> None:
@@ -76,6 +76,7 @@ class BatchApi(LoopbackApi):
         self.after_taking: Callable[[], None] = lambda: None
         self.cut = -1
         self.lack = 0
+        self.line: Callable[[dict[str, Any]], bytes] = lambda line: json.dumps(line).encode()
         self.now = lambda: datetime(2026, 3, 9, 8, 0, tzinfo=UTC)
         self.asked: list[str] = []
 
@@ -177,7 +178,7 @@ def serving_batches(answer: Answer, reader: Answer = borne_out) -> Iterator[Batc
             kind, data = "application/json", json.dumps(reply).encode()
             cut = len(data)
             if headers.pop("x-lines", ""):
-                kind, lines = "application/x-jsonl", [json.dumps(line).encode() + b"\n" for line in reply]
+                kind, lines = "application/x-jsonl", [api.line(line) + b"\n" for line in reply]
                 data = b"".join(lines)
                 cut = len(data) if api.cut < 0 else len(b"".join(lines[: api.cut])) + 10
             self.send(status, kind, data, headers, cut=cut)

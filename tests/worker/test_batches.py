@@ -8,7 +8,7 @@ import re
 import select
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -340,14 +340,25 @@ def test_another_key_is_asked_nothing_of_what_it_can_not_know(tmp_path: Path, ap
     assert finish(shop, begin=5)["readings"] == {"done": 4} and first_asked(api) == [1, 1, 1, 1]
 
 
-@pytest.mark.parametrize("fault", ["cut", "lack"])
-def test_results_that_break_off_are_read_again(tmp_path: Path, api: BatchApi, fault: str) -> None:
+def test_results_that_break_off_are_read_again(tmp_path: Path, api: BatchApi) -> None:
     shop = backlog(tmp_path, api)
     told(shop, "--yes")
-    setattr(api, fault, 2)
+    api.cut = 2
     broken = told(shop, **at(3))
     assert broken["readings"]["answered"] in (1, 2) and len(api.batches) == 1
-    api.cut, api.lack = -1, 0
+    api.cut = -1
+    assert finish(shop)["readings"] == {"done": 4}
+    assert first_asked(api) == [1, 1, 1, 1] and seconds_asked(api) == 4 and len(shop.memories()) == 4
+
+
+def test_results_that_lack_some_are_read_again_and_the_others_go_on(tmp_path: Path, api: BatchApi) -> None:
+    shop = backlog(tmp_path, api)
+    told(shop, "--yes")
+    api.lack = 2
+    broken = told(shop, **at(3))
+    assert "lack 2 of 4 requests" in broken["waits"] and len(api.batches) == 2
+    assert broken["readings"] == {"asked": 4} and len(api.batches[1].requests) == 2
+    api.lack = 0
     assert finish(shop)["readings"] == {"done": 4}
     assert first_asked(api) == [1, 1, 1, 1] and seconds_asked(api) == 4 and len(shop.memories()) == 4
 
@@ -386,6 +397,81 @@ def test_a_reply_that_does_not_fit_is_asked_singly(tmp_path: Path, api: BatchApi
     with shop.ledger() as ledger:
         rows = ledger.plain_rows("SELECT outcome, count(*) FROM model_calls GROUP BY 1 ORDER BY 1")
     assert rows == [("invalid", 2), ("ok", 4)]
+
+
+def odd(line: dict[str, Any]) -> bytes:
+    """Write the result of the first fact's question in a way that nobody can read."""
+    return json.dumps({**line, "result": {"type": "succeeded", "message": None}}).encode()
+
+
+def without_details(line: dict[str, Any]) -> bytes:
+    return json.dumps({**line, "result": {"type": "errored", "error": None}}).encode()
+
+
+def no_json(line: dict[str, Any]) -> bytes:
+    return b"<odd>"
+
+
+@pytest.mark.parametrize("spoil", [odd, without_details, no_json])
+def test_a_line_that_tells_nothing_costs_its_own_request_only(
+    tmp_path: Path, api: BatchApi, spoil: Callable[[dict[str, Any]], bytes]
+) -> None:
+    shop = backlog(tmp_path, api)
+    told(shop, "--yes")
+    first = api.batches[0].requests[0]["custom_id"]
+    api.line = lambda line: spoil(line) if line["custom_id"] == first else json.dumps(line).encode()
+    done = finish(shop)
+    assert (done["state"], done["readings"]) == ("done", {"alone": 1, "done": 3})
+    assert len(shop.memories()) == 4 and len(api.single) == 2, "both readers of one conversation"
+    with shop.ledger() as ledger:
+        rows = dict(ledger.plain_rows("SELECT outcome, count(*) FROM model_calls GROUP BY 1"))
+    # What may have been charged counts so.
+    assert rows == {"ok": 8, "failed" if spoil is without_details else "lost": 1}
+
+
+def test_a_canceled_order_ends_also_where_a_line_tells_nothing(tmp_path: Path, api: BatchApi) -> None:
+    api.at_once = False
+    shop = backlog(tmp_path, api, FACTS[:2])
+    told(shop, "--yes")
+    api.end()
+    api.line = odd
+    ended = told(shop, "--cancel", **at(3))
+    assert (ended["state"], ended["readings"]) == ("canceled", {"left": 2})
+    assert shop.reverie("work", **at(4)).returncode == 0
+    assert not api.single, "nothing more is asked"
+
+
+def test_a_provider_without_batches_is_waited_for(tmp_path: Path, api: BatchApi) -> None:
+    api.at_once = False
+    shop = backlog(tmp_path, api, FACTS[:1])
+    told(shop, "--yes")
+    other = {"REVERIE_MODEL__PROVIDER": "offline"}
+    for minutes in (3, 20, 40, 60, 80):
+        assert shop.work(**at(minutes), **other) == 0
+    status = json.loads(shop.reverie("status", "--json", **at(81), **other).stdout)
+    with shop.ledger() as ledger:
+        assert ledger.plain_rows("SELECT state, attempts FROM jobs WHERE kind = 'batch'") == [("waiting", 0)]
+    assert "takes no batches" in status["batch"]["waits"]
+    api.end()
+    api.at_once = True
+    assert shop.work(**at(100)) == 0
+    assert shop.work(**at(120)) == 0
+    assert len(shop.memories()) == 1 and first_asked(api)[0] == 1
+
+
+def test_what_was_canceled_at_the_provider_was_not_read(tmp_path: Path, api: BatchApi) -> None:
+    shop = backlog(tmp_path, api, FACTS[:2])
+    api.fate = lambda prompt: "canceled"
+    told(shop, "--yes")
+    shown = shop.reverie("process", "--all", "--batch", **at(3)).stdout
+    assert "done: 0 of 2 conversations read, 2 asked singly instead" in shown
+
+
+def test_small_sums_are_told_apart(tmp_path: Path, api: BatchApi) -> None:
+    shop = backlog(tmp_path, api, FACTS[:1])
+    shown = shop.reverie("process", "--all", "--batch", "--estimate").stdout
+    half, single = re.findall(r"\$(0\.\d{4})", shown)[:2]
+    assert float(half) == pytest.approx(float(single) / 2, abs=1e-4)
 
 
 def test_results_that_are_gone_count_as_charged(tmp_path: Path, api: BatchApi) -> None:

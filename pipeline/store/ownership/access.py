@@ -51,7 +51,7 @@ def require_fit(path: Path) -> None:
     """
     way = [*reversed(path.parents), path]
     for at, link in enumerate(way):
-        if link.is_symlink() and any(map(_is_memory_folder, way[:at], way[1 : at + 1])):
+        if link.is_symlink() and any(map(is_memory_folder, way[:at], way[1 : at + 1])):
             import shlex
 
             itself = shlex.quote(os.path.realpath(path))
@@ -71,8 +71,8 @@ def require_fit(path: Path) -> None:
             )
 
 
-def _is_memory_folder(folder: Path, below: Path) -> bool:
-    """Whether `folder` is one of memories; where nothing but its name says so, the next `below` it counts."""
+def is_memory_folder(folder: Path, below: Path) -> bool:
+    """Whether `folder` is one of memories; where only its name says so, the next `below` counts."""
     if folder.name != places.PROJECT_STORE:
         return ownership.holds_memories(str(folder)) or ownership.is_team(str(folder))
     kept = any(os.path.lexists(folder / name) for name in (places.PRIVATE, INDEX))
