@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from pipeline.intake.ingest import Ingested
     from pipeline.store import Document, Snapshot, Store
     from pipeline.worker import Pass, Worker
+    from pipeline.worker.context import SharedCalls
 
 # What only some commands need is imported where it is used.
 LOG = logging.getLogger("reverie.app")
@@ -214,9 +215,10 @@ class App:
             raise self.config_error
 
     @contextmanager
-    def alone(self, ledger: Ledger) -> Iterator[Worker]:
+    def alone(self, ledger: Ledger, *, shared: SharedCalls | None = None) -> Iterator[Worker]:
         """Hold the worker's lock, so that no background worker does the same work at the same time.
 
+        Calls of a model go into the `shared` books as well, if they are given.
         Raises ConfigError where the settings can't be used: one of them may have been a cap, or a mode.
         """
         from pipeline.worker import Worker, WorkerContext
@@ -235,6 +237,7 @@ class App:
                 llm=self.llm,
                 store=self.store_override,
                 patient=False,
+                shared=shared,
             )
             yield Worker(context)
 

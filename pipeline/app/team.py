@@ -18,6 +18,7 @@ from pipeline.core.atomic import ensure_dir
 from pipeline.core.errors import InputError, TeamError
 from pipeline.core.ids import new_id
 from pipeline.hooklib.ownership import TEAM
+from pipeline.record import values_of
 from pipeline.revision import Door
 from pipeline.sharing.choosing import plan_copy, withdraw
 from pipeline.sharing.run import Synced, sync, team_repository_of
@@ -25,7 +26,7 @@ from pipeline.sharing.signing import AUTHOR
 from pipeline.sharing.state import Share, State, machine_id
 from pipeline.store import Put
 from pipeline.store.ownership import access
-from pipeline.team import members, schema, spending
+from pipeline.team import members, queue, schema, spending
 from pipeline.team.connecting import parse, within
 from pipeline.verify.flaw import Flaw
 
@@ -44,9 +45,10 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How this project stands with its team; the last three are None where nobody could be asked.
+    """How this project stands with its team; the last five are None where nobody could be asked.
 
-    `costs` are what calls of a model for the team cost, by member and project.
+    `costs` are what calls of a model for the team cost, by member and project, `queue` how far each member's
+    backlog is, and `caps` what is spent of each.
     """
 
     team: str
@@ -62,6 +64,8 @@ class Standing:
     members: list[dict[str, Any]] | None
     machines: list[dict[str, Any]] | None
     costs: list[dict[str, Any]] | None
+    queue: list[dict[str, Any]] | None
+    caps: dict[str, dict[str, float]] | None
 
 
 def found_team(app: App, name: str, url: str, person: str) -> Joined:
@@ -197,13 +201,10 @@ def now(app: App, *, force: bool = False) -> Synced:
 def status(app: App) -> Standing:
     """Return how it stands, with the members and their machines as the database has them."""
     state = _state_of(app)
-    people: list[dict[str, Any]] | None = None
-    machines: list[dict[str, Any]] | None = None
-    costs: list[dict[str, Any]] | None = None
+    there: dict[str, Any] = {}
     error = state.error
     try:
-        address = parse(state.remote)
-        people, machines, costs = within(address, lambda connection: _people(connection, state.team))
+        there = within(parse(state.remote), lambda connection: _people(connection, state.team))
     except TeamError as failed:
         error = str(failed)
     waiting = _waiting(app, state)
@@ -218,9 +219,7 @@ def status(app: App) -> Standing:
         [{"name": item.name, "why": item.why} for item in state.held.values()],
         [{"name": item.name, "why": item.why} for item in state.refused.values()],
         state.odd,
-        people,
-        machines,
-        costs,
+        **{name: there.get(name) for name in ("members", "machines", "costs", "queue", "caps")},
     )
 
 
@@ -263,7 +262,9 @@ def _shared(app: App, *, create: bool = False) -> App:
     return shared_of(app)
 
 
-def _people(connection: Any, team: str) -> tuple[list[dict[str, Any]], ...]:
+def _people(connection: Any, team: str) -> dict[str, Any]:
+    """Return what `Standing` has of the database."""
+    schema.check(connection)
     latest = next((item.latest for item in members.teams(connection) if item.id == team), 0)
     people = [
         {"login": item.login, "person": item.person, "state": item.state, "since": item.since.isoformat()}
@@ -288,7 +289,15 @@ def _people(connection: Any, team: str) -> tuple[list[dict[str, Any]], ...]:
         {"person": named.get(login, login), "project": project, "calls": calls, "dollars": float(dollars)}
         for (login, project), (calls, dollars) in sorted(totals.items())
     ]
-    return people, machines, costs
+    rows = [
+        {"person": named.get(item.login, item.login), **values_of(item)}
+        for item in queue.progress(connection, team)
+    ]
+    caps = {
+        span: {"spent": float(so_far), "cap": float(most)}
+        for span, (so_far, most) in spending.caps(connection, team).items()
+    }
+    return {"members": people, "machines": machines, "costs": costs, "queue": rows, "caps": caps}
 
 
 def _waiting(app: App, state: State) -> int:

@@ -49,7 +49,12 @@ def process(
         bool,
         typer.Option("--batch", help="At half the price, in the background; again: how far that is."),
     ] = False,
-    cancel: Annotated[bool, typer.Option("--cancel", help="With --batch: ask no more of it.")] = False,
+    team: Annotated[
+        bool, typer.Option("--team", help="Give them to the workers of this project's team.")
+    ] = False,
+    cancel: Annotated[
+        bool, typer.Option("--cancel", help="With --batch or --team: ask no more of it.")
+    ] = False,
     yes: YesOption = False,
     graph: GraphOption = None,
     store: StoreOption = None,
@@ -58,13 +63,21 @@ def process(
 ) -> None:
     """Extract from finished conversations left for later.
 
-    With --batch they are asked in batches at half the price, which takes up to a day; say --yes, or be asked.
+    With --batch they are asked in batches at half the price, which takes up to a day; with --team whoever
+    runs `reverie worker --team` reads them. Say --yes, or be asked.
     """
-    if cancel and not batch:
-        raise UsageError("--cancel is for --batch alone", fix="Add --batch.")
-    if limit is not None and (batch or not estimate):
+    if batch and team:
+        raise UsageError("--batch and --team exclude each other", fix="Name one of them.")
+    if cancel and not (batch or team):
+        raise UsageError("--cancel is for --batch and --team", fix="Add one of them.")
+    if limit is not None and (batch or team or not estimate):
         raise UsageError("--limit is for --estimate alone", fix="Without it every conversation is read.")
     app = App(store=store, graph=graph, llm=llm)
+    if team and not estimate:
+        from pipeline.cli import team_work
+
+        team_work.give(app, everything=everything, cancel=cancel, yes=yes, as_json=as_json)
+        return
     if batch:
         from pipeline.cli import batch as batches
 

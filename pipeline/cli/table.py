@@ -123,6 +123,7 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
     },
     "Reading sessions": {
         "work": Entry("extract", "work", "Run the background worker's jobs now."),
+        "worker": Entry("team_work", "worker", "Read a team's backlog until it is stopped."),
         "process": Entry("extract", "process", "Extract from finished conversations left for later."),
         "extract": Entry("extract", "extract", "Extract memories from one transcript."),
         "ingest": Entry("ingest", "ingest", "Read transcripts into the ledger; no model is asked."),

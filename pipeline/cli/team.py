@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from pipeline.app import team as use_case
+from pipeline.app import team_backlog
 from pipeline.app.application import App
 from pipeline.app.team import Joined, Standing
 from pipeline.cli import named_rows, output
@@ -92,6 +93,21 @@ def sync_now(
 
 
 @team.command()
+def cap(
+    span: Annotated[str, typer.Argument(metavar="day|month", help="Of UTC.")],
+    dollars: Annotated[str, typer.Argument(metavar="DOLLARS", help="At most so many; none for no cap.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Cap what the team's workers may spend together.
+
+    Who founded the team sets it, or whoever may invite.
+    """
+    found = team_backlog.set_cap(App(), span, dollars)
+    rows = {name: {"spent": float(so_far), "cap": float(most)} for name, (so_far, most) in found.items()}
+    output.data(rows, lambda: _tell_caps(rows), as_json=as_json)
+
+
+@team.command()
 def leave(as_json: JsonOption = False) -> None:
     """Leave the team; what was shared stays.
 
@@ -167,9 +183,22 @@ def _tell_status(app: App, found: Standing) -> None:
         machines = [item for item in found.machines or () if item["login"] == row["login"]]
         lag = "; ".join(_lag(item) for item in machines) or "no machine yet"
         output.line(f"{row['person']:<13} {row['state']} since {zone.day(row['since'])}; {lag}")
+    for row in found.queue or ():
+        if any(row[word] for word in ("waiting", "doing", "failed", "read")):
+            waits = f"{row['waiting']:,} wait, {row['doing']:,} being read, {row['read']:,} read"
+            failed = f", {row['failed']:,} failed" if row["failed"] else ""
+            output.line(f"{row['person']:<13} backlog: {waits}{failed}")
+    _tell_caps(found.caps or {}) if found.caps else None
     for row in found.costs or ():
         calls = count(row["calls"], "call")
         output.line(f"{row['person']:<13} {row['project']}: ${row['dollars']:.4f} for {calls}")
+
+
+def _tell_caps(rows: dict[str, dict[str, float]]) -> None:
+    for span, row in rows.items():
+        output.line(f"{f'cap a {span}':<13} ${row['spent']:.2f} of ${row['cap']:.2f}")
+    if not rows:
+        output.line("no cap")
 
 
 def _lag(machine: dict[str, object]) -> str:

@@ -66,6 +66,7 @@ def dream(
     dry_run: bool = False,
     since: datetime | None = None,
     last: Question | None = None,
+    of_team: bool = False,
 ) -> DreamReport:
     """Consolidate the store of `phase` if its gates are open, and return what was done.
 
@@ -73,11 +74,12 @@ def dream(
     nothing, in the store or in the ledger but for what model calls cost and their answers, which the next
     dream uses. `since` looks at what was changed from then on instead of what changed since the last dream.
     `last` is asked after all else, on a night on which something changed. A dream that a crash interrupted is
-    finished first, and is then the one returned. A team's folder sees none. Raises StoreError when the store
-    can't be written, LeaseLostError when another consolidation took over.
+    finished first, and is then the one returned. A team's folder sees none but one `of_team`, by who holds
+    the lease for that at its database: all that it would do waits in the inbox. Raises StoreError when the
+    store can't be written, LeaseLostError when another consolidation took over.
     """
     report = DreamReport(run_id=new_id(), store=phase.store_key, at=iso(phase.clock.now()))
-    if phase.store.is_team:
+    if phase.store.is_team and not of_team:
         report.word, report.reason = "closed", gates.TEAM
         return report
     if not force and (dry_run or interrupted(phase) is None):
@@ -192,7 +194,7 @@ def _asked(
     """Ask about every group, then what else a dream asks, and count in `report` what all of it took."""
     before = last_call(phase)
     asked = ask_groups(phase, gathered, snapshot, home, report)
-    if gathered.changed and not dry_run:
+    if gathered.changed and not dry_run and not phase.store.is_team:
         # A night on which nothing changed costs nothing.
         report.cued = cues.add_missing(phase, snapshot)
         report.procedures = last.ask(phase, snapshot) if last else 0

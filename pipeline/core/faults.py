@@ -61,6 +61,9 @@ POINTS = (
     "sync.pushed",
     "sync.planned",
     "sync.written",
+    "team.reserved",
+    "team.settled",
+    "team.read",
 )
 
 _visits: dict[str, int] = {}

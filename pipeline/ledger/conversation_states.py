@@ -6,6 +6,8 @@ review. What is being processed is the worker's alone.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pipeline.core.errors import LedgerError
 from pipeline.ledger import conversations, inbox, jobs, runs
 from pipeline.ledger.connection import Ledger, Moment, seconds
@@ -13,6 +15,8 @@ from pipeline.ledger.conversations import Conversation
 
 ASKED = "asked for"
 """Why a conversation is queued that a person wants read, however short it is."""
+GIVEN = "given to the team's workers"
+"""Why a conversation is passed over here that another machine reads, or has read."""
 PERSONS = ("ready", "queued", "skipped", "archived")
 """The states into which a person may bring a conversation."""
 _BY_HAND = "by hand"
@@ -42,6 +46,27 @@ def transition(ledger: Ledger, conversation_id: int, status: str, *, now: Moment
     moved = conversations.conversation(ledger, conversation_id)
     assert moved is not None, "it was just moved"
     return moved
+
+
+def give(ledger: Ledger, items: Iterable[Conversation], *, now: Moment) -> None:
+    """Leave ready conversations to a team's workers: nobody else here reads them."""
+    with ledger.transaction():
+        for item in items:
+            conversations.set_status(ledger, item.id, "skipped", reason=GIVEN, now=now)
+
+
+def take_back(ledger: Ledger, key: str, *, now: Moment) -> int:
+    """Make the conversations of a file ready again that were given away; return how many they were."""
+    given = [
+        item
+        for item in conversations.list_conversations(ledger, status="skipped", key=key)
+        if item.reason == GIVEN
+    ]
+    with ledger.transaction():
+        for item in given:
+            conversations.set_status(ledger, item.id, "queued", now=now)
+            conversations.set_status(ledger, item.id, "ready", now=now)
+    return len(given)
 
 
 def recover(ledger: Ledger, *, now: Moment) -> list[int]:

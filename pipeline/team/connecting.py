@@ -121,18 +121,50 @@ def within(
     A commit whose answer was lost is done again, so `work` must be such that twice is as once. `sleep` gets
     seconds. Raises UnreachableTeamError after TRIES, and TeamError for what the database refuses.
     """
-    psycopg = _driver()
-    for number in range(TRIES):
-        try:
-            with connected(address) as connection, connection.transaction():
-                return work(connection)
-        except psycopg.Error as error:
-            if not _is_passing(error):
-                raise refused(error) from error
-            if number == TRIES - 1:
-                raise _unreachable(address, error) from error
-            sleep(FIRST_WAIT_SECONDS * 2**number)
-    raise AssertionError("unreachable")  # pragma: no cover
+    with Line(address, sleep=sleep) as line:
+        return line.ask(work)
+
+
+class Line:
+    """A connection for one transaction after another, as `within` has it for one; opened when first needed.
+
+    One thread may use it at a time.
+    """
+
+    def __init__(self, address: Address, *, sleep: Callable[[float], None] = time.sleep) -> None:
+        self._address = address
+        self._sleep = sleep
+        self._connection: psycopg.Connection[Any] | None = None
+
+    def __enter__(self) -> Line:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection; the next question opens another."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def ask(self, work: Callable[[psycopg.Connection[Any]], Answer]) -> Answer:
+        """Return what `work` returns. Raises as `within` does."""
+        psycopg = _driver()
+        for number in range(TRIES):
+            try:
+                if self._connection is None:
+                    self._connection = _connect(self._address)
+                with self._connection.transaction():
+                    return work(self._connection)
+            except psycopg.Error as error:
+                self.close()
+                if not _is_passing(error):
+                    raise refused(error) from error
+                if number == TRIES - 1:
+                    raise _unreachable(self._address, error) from error
+                self._sleep(FIRST_WAIT_SECONDS * 2**number)
+        raise AssertionError("unreachable")  # pragma: no cover
 
 
 def _driver() -> ModuleType:
@@ -152,20 +184,25 @@ def connected(address: Address) -> Iterator[psycopg.Connection[Any]]:
 
     Raises TeamError where the extra is missing; psycopg's own errors come through.
     """
-    psycopg = _driver()
-    limits = f"-c statement_timeout={STATEMENT_MILLISECONDS} -c idle_in_transaction_session_timeout=60000"
-    given: dict[str, Any] = {"connect_timeout": CONNECT_SECONDS} | address.parameters
-    connection = psycopg.connect(
-        **given,
-        application_name="reverie",
-        options=f"{limits} -c lock_timeout=20000 -c search_path=reverie_team",
-        keepalives_idle=20,
-        autocommit=True,
-    )
+    connection = _connect(address)
     try:
         yield connection
     finally:
         connection.close()
+
+
+def _connect(address: Address) -> psycopg.Connection[Any]:
+    driver = _driver()
+    limits = f"-c statement_timeout={STATEMENT_MILLISECONDS} -c idle_in_transaction_session_timeout=60000"
+    given: dict[str, Any] = {"connect_timeout": CONNECT_SECONDS} | address.parameters
+    connection: psycopg.Connection[Any] = driver.connect(
+        **given,
+        application_name="reverie",
+        options=f"{limits} -c lock_timeout=20000 -c search_path=reverie_team,reverie_queue",
+        keepalives_idle=20,
+        autocommit=True,
+    )
+    return connection
 
 
 def _is_passing(error: psycopg.Error) -> bool:

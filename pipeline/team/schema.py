@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +13,10 @@ if TYPE_CHECKING:
     import psycopg
 
 SCHEMA = "reverie_team"
-STEPS = ("0001", "0002")
+STEPS = ("0001", "0002", "0003")
+QUEUE = "reverie_queue"
+"""Where the tables of procrastinate are, which is the engine of the queue."""
+_QUEUE_STEP = 3
 _LOCK = 7_313_850_041
 """Held while steps are applied: two that set a database up at once must not meet."""
 _RECORD = f"""
@@ -30,8 +35,11 @@ def set_up(connection: psycopg.Connection[Any]) -> int:
     connection.execute(_RECORD)
     found = _found(connection)
     for number, name in enumerate(STEPS[found:], start=found + 1):
+        if number == _QUEUE_STEP:
+            _make_queue(connection)
         connection.execute(_text(name))
         connection.execute(f"INSERT INTO {SCHEMA}.migration (number) VALUES (%s)", [number])
+    _bring_queue_up(connection)
     return len(STEPS) - found
 
 
@@ -53,6 +61,42 @@ def _found(connection: psycopg.Connection[Any]) -> int:
             fix="Upgrade Reverie; the database was not changed.",
         )
     return found
+
+
+def _make_queue(connection: psycopg.Connection[Any]) -> None:
+    """Make procrastinate's tables, functions and triggers in a schema of their own."""
+    from procrastinate.schema import SchemaManager
+
+    connection.execute(f"CREATE SCHEMA {QUEUE}")
+    with _in_queue(connection):
+        connection.execute(SchemaManager.get_schema())
+        connection.execute("CREATE TABLE applied (migration text PRIMARY KEY)")
+        for name in _queue_migrations():
+            connection.execute("INSERT INTO applied (migration) VALUES (%s)", [name])
+
+
+def _bring_queue_up(connection: psycopg.Connection[Any]) -> None:
+    """Apply what a newer procrastinate has changed in its tables."""
+    with _in_queue(connection):
+        there = {name for (name,) in connection.execute("SELECT migration FROM applied")}
+        for name, text in _queue_migrations().items():
+            if name not in there:
+                connection.execute(text)
+                connection.execute("INSERT INTO applied (migration) VALUES (%s)", [name])
+
+
+@contextlib.contextmanager
+def _in_queue(connection: psycopg.Connection[Any]) -> Iterator[None]:
+    connection.execute(f"SET LOCAL search_path = {QUEUE}")
+    yield
+    connection.execute(f"SET LOCAL search_path = {SCHEMA}, {QUEUE}")
+
+
+def _queue_migrations() -> dict[str, str]:
+    """Return procrastinate's migrations by name, oldest first."""
+    folder = files("procrastinate") / "sql" / "migrations"
+    found = sorted((item for item in folder.iterdir() if item.name.endswith(".sql")), key=lambda f: f.name)
+    return {item.name: item.read_text(encoding="utf-8") for item in found}
 
 
 def _text(name: str) -> str:

@@ -52,6 +52,14 @@ def spent(connection: psycopg.Connection[Any], team: str, span: str) -> Decimal:
     return Decimal(_answer(connection, "SELECT spent(%s, %s)", [team, span]))
 
 
+def caps(connection: psycopg.Connection[Any], team: str) -> dict[str, tuple[Decimal, Decimal]]:
+    """Return for each span that has a cap what is spent of it, with what is reserved, and the cap."""
+    rows = connection.execute(
+        "SELECT span, spent(team, span), dollars FROM cap WHERE team = %s ORDER BY span", [team]
+    )
+    return {span: (so_far, most) for span, so_far, most in rows}
+
+
 def reserve(connection: psycopg.Connection[Any], team: str, call: Call, most: Decimal) -> bool:
     """Set `most` dollars aside for `call`; False where a cap of the team's would be passed."""
     given = [team, call.id, call.machine, call.project, call.purpose, call.work, most]
@@ -62,13 +70,16 @@ def settle(
     connection: psycopg.Connection[Any],
     team: str,
     call: Call,
-    reply: str,
+    reply: str | None,
     *,
     dollars: Decimal,
     read_tokens: int,
     written_tokens: int,
 ) -> None:
-    """Keep `reply` with what it cost. The first reply to a piece of work stays, if two were paid for."""
+    """Keep what `call` cost, with its `reply` if that is of use.
+
+    The first reply to a piece of work stays, if two were paid for.
+    """
     given = [team, call.id, dollars, read_tokens, written_tokens, reply]
     connection.execute("SELECT settle(%s, %s, %s, %s, %s, %s)", given)
 

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from pipeline.context import PhaseContext, open_store
 from pipeline.core.clock import Clock
@@ -24,15 +24,29 @@ if TYPE_CHECKING:
     from pipeline.config import Settings
     from pipeline.llm import Client, Provider
     from pipeline.llm.batching import Asking
+    from pipeline.llm.request import Meter
     from pipeline.store import Store
+
+
+class SharedCalls(Protocol):
+    """Books that the calls of many workers are in."""
+
+    def meter(self, inner: Meter) -> Meter:
+        """Return a meter that enters each call with `inner` as well."""
+        ...
+
+    def provider(self, inner: Provider) -> Provider:
+        """Return a provider that asks `inner` what has no reply yet."""
+        ...
 
 
 class WorkerContext:
     """One home at work. `store_override` is where memories go instead; `llm` is a provider's spec,
     and `provider` what answers in its place.
 
-    `sleep` is what a call waits with between its tries, given seconds. `patient` work asks no provider that
-    is down before its wait is over; what a person typed does.
+    `sleep` is what a call waits with between its tries, given seconds. `shared` puts its calls into other
+    books as well. `patient` work asks no provider that is down before its wait is over; what a person typed
+    does.
     Of the paths of stores, `visited` holds those whose sessions were read in this pass, and `touched` those
     whose search indexes have to be looked at anew.
     """
@@ -49,6 +63,7 @@ class WorkerContext:
         provider: Provider | None = None,
         patient: bool = True,
         sleep: Callable[[float], None] = time.sleep,
+        shared: SharedCalls | None = None,
     ) -> None:
         self.home = home
         self.settings = settings
@@ -64,6 +79,7 @@ class WorkerContext:
         self._owner = f"{os.getpid()}-{new_id()[:8]}"
         self._stores: dict[Path, Store] = {}
         self._provider = provider
+        self._shared = shared
 
     def now(self) -> float:
         """Return the time in epoch seconds."""
@@ -118,9 +134,10 @@ class WorkerContext:
 
         down = outages.known(self.ledger, provider.name) is not None
         model = self.settings.model.model_copy(update={"attempts": 1}) if down else self.settings.model
+        meter: Meter = self._meter()
         return Client(
-            provider,
-            self._meter(),
+            self._shared.provider(provider) if self._shared else provider,
+            self._shared.meter(meter) if self._shared else meter,
             settings=model,
             sleep=self._sleep,
             mask=secrets.masking(self.ledger),

@@ -69,8 +69,10 @@ class DreamRunner:
             LOG.info("dream over %s: %s %s", job.key, report.word, report.reason, extra=fields)
         return report
 
-    def dream_over(self, store_path: Path) -> DreamReport:
+    def dream_over(self, store_path: Path, *, of_team: bool = False) -> DreamReport:
         """Dream over the store at `store_path` if its gates are open, else report ``closed``.
+
+        Who dreams `of_team` holds the lease for that, and has asked the gates of the team's database.
 
         What the gates answered is kept for `reverie status`. Raises StoreError when the store can't be used.
         """
@@ -79,7 +81,10 @@ class DreamRunner:
 
         context = self._context
         context.touched.add(store_path)
-        return dream(context.phase(context.opened_store(store_path)), home=context.home, last=question())
+        phase = context.phase(context.opened_store(store_path))
+        if of_team:
+            return dream(phase, home=context.home, force=True, of_team=True)
+        return dream(phase, home=context.home, last=question())
 
     def _is_closed(self, store_path: Path) -> bool:
         from pipeline.consolidation.lease import closed_without_a_look

@@ -121,10 +121,14 @@ class _Fixed(Container[str]):
     def __contains__(self, memory_id: object) -> bool:
         if memory_id not in self._known:
             document = self._documents.get(str(memory_id))
-            self._known[memory_id] = (
-                document is not None and may_change(document, self._phase.store) is not None
-            )
+            self._known[memory_id] = document is not None and self._is_left(document)
         return self._known[memory_id]
+
+    def _is_left(self, document: Document) -> bool:
+        if self._phase.store.is_team:
+            # Nothing is done there without a yes, so all of it may be proposed about.
+            return document.head.pinned or not document.is_text
+        return may_change(document, self._phase.store) is not None
 
 
 def _is_nobodys(document: Document, phase: PhaseContext) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from pipeline.domain.memory import Memory, why_untouchable
 from pipeline.domain.operations import Cluster
+from pipeline.hooklib.ownership import TEAMS
 from pipeline.search.fts import POOL, SearchIndex
 from pipeline.store import Document
 from pipeline.text.similarity import ALIKE_BY_WORDS
@@ -122,9 +123,9 @@ class _Pool:
     def is_fixed(self, memory_id: str) -> bool:
         """Whether `memory_id` may only be read."""
         document = self.documents[memory_id]
-        untouchable = why_untouchable(
-            pinned=document.head.pinned, ours=not document.foreign or document.tended
-        )
+        # Who wrote what is in a team's folder is no matter: nothing is done there without a yes.
+        ours = not document.foreign or document.tended or document.hand == TEAMS
+        untouchable = why_untouchable(pinned=document.head.pinned, ours=ours)
         return memory_id in self._fixed or untouchable is not None
 
     def shown(self, memory_id: str) -> bool:

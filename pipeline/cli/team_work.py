@@ -1,0 +1,102 @@
+"""``reverie process --team`` and ``reverie worker --team``: a backlog that many machines read."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from threading import Event
+from typing import Annotated
+
+import typer
+
+from pipeline.app import team_backlog
+from pipeline.app.application import App
+from pipeline.cli import output
+from pipeline.cli.options import JsonOption
+from pipeline.cli.progress import progress
+from pipeline.core.errors import InputError, UsageError
+from pipeline.text.humanize import count
+
+
+def give(app: App, *, everything: bool, cancel: bool, yes: bool, as_json: bool) -> None:
+    """Give the backlog to the team's workers, or take back what none of them has begun."""
+    if cancel:
+        number = team_backlog.take_back(app)
+        text = f"{count(number, 'transcript')} taken back; what is being read goes on"
+        output.data({"taken_back": number}, lambda: output.line(text), as_json=as_json)
+        return
+    with progress("estimating") as now:
+        rows = app.backlog(everything=everything, each=lambda done: now(f"estimating: {done:,}"))
+    dollars = sum(row["dollars"] for row in rows)
+    most = sum(row["most"] for row in rows)
+    output.talk(f"{count(len(rows), 'conversation')}, about ${dollars:.2f}, ${most:.2f} at most")
+    if rows and not yes and not output.can_ask():
+        raise InputError("nothing was given: here nobody can be asked", fix="Add --yes or --estimate.")
+    if rows and not yes and not output.ask("Give them to the team's workers?"):
+        output.data({"given": 0}, lambda: output.line("nothing was given"), as_json=as_json)
+        return
+    given = team_backlog.give(app, rows)
+    text = f"{count(given.transcripts, 'transcript')} given to {given.team}, {given.waiting:,} wait there"
+    output.data(
+        {"team": given.team, "given": given.transcripts, "waiting": given.waiting},
+        lambda: output.line(text),
+        as_json=as_json,
+    )
+    output.talk("`reverie worker --team` reads them, on each machine of yours that has the transcripts.")
+
+
+def worker(
+    team: Annotated[bool, typer.Option("--team", help="Read what was given to a team's workers.")] = False,
+    name: Annotated[
+        str, typer.Option("--name", metavar="TEAM", envvar="REVERIE_TEAM", help="Only this team.")
+    ] = "",
+    database: Annotated[
+        str,
+        typer.Option(
+            "--database", metavar="URL", envvar="REVERIE_TEAM_DATABASE", help="Where the team of --name is."
+        ),
+    ] = "",
+    transcripts: Annotated[
+        Path | None,
+        typer.Option("--transcripts", metavar="DIR", help="Look for transcripts there as well."),
+    ] = None,
+    until_empty: Annotated[
+        bool, typer.Option("--until-empty", help="End when nothing is left that can be read here.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Read a team's backlog until it is stopped.
+
+    It serves the teams that projects of this home are in, or the one that is named. What it reads is kept
+    on this machine. End it with Ctrl-C: it finishes the transcript it is at.
+    """
+    if not team:
+        raise UsageError(
+            "say what it works for", fix="`reverie worker --team`; on one machine the hooks start the worker."
+        )
+    stop = Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    done = team_backlog.serve(
+        App(),
+        database=database,
+        name=name,
+        transcripts=transcripts,
+        until_empty=until_empty,
+        stop=stop,
+        tell=output.talk,
+    )
+    values = {
+        "read": done.read,
+        "failed": done.failed,
+        "absent": sorted(done.absent),
+        "waiting": done.waiting,
+    }
+    output.data(values, lambda: _tell(values), as_json=as_json)
+
+
+def _tell(values: dict[str, object]) -> None:
+    output.line(f"{count(int(str(values['read'])), 'transcript')} read, {values['failed']} failed for good")
+    absent = values["absent"]
+    if isinstance(absent, list) and absent:
+        output.talk(f"{count(len(absent), 'transcript')} not on this machine, such as {absent[0]}")

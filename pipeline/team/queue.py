@@ -1,0 +1,310 @@
+"""A team's queue of transcripts to be read: procrastinate's tables, SQL and jobs, on our own connections.
+
+A queue is one folder of transcripts of one login, and who works at it holds the lease of that name: the
+memories of a folder then come into one store, in order, by one hand. Under the lease nobody else does a job
+of it, so a job that is being done when the lease is taken was left by a worker that died.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pipeline.record import record
+from pipeline.team import leases
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    import psycopg
+
+TASK = "read"
+BATCH = 500
+"""Jobs that are sent at a time."""
+LEASE_SECONDS = 300.0
+"""So long after the last sign of life of a machine others take over what it was at."""
+_LEASE = "store/"
+_SILENT_SECONDS = 86_400.0
+
+
+@record
+class Wanted:
+    """A transcript to be read: its `key` in every ledger of the login, and the folder it lies in."""
+
+    key: str
+    project: str
+    priority: int = 0
+
+
+@record
+class Waiting:
+    """A queue with something to do: its `name`, its folder, and the `key` that comes first."""
+
+    name: str
+    project: str
+    key: str
+
+
+@record
+class Item:
+    """A job that was taken: `attempts` counts those before, each of which ended without a result."""
+
+    id: int
+    queue: str
+    key: str
+    project: str
+    attempts: int
+
+
+@record
+class Progress:
+    """How far a member's transcripts are: how many wait, are being read, failed for good, and were read."""
+
+    login: str
+    waiting: int
+    doing: int
+    failed: int
+    read: int
+
+
+def defer(connection: psycopg.Connection[Any], team: str, wanted: Sequence[Wanted]) -> int:
+    """Put `wanted` into the queues of whoever asks, in that order; return how many were not there yet."""
+    from procrastinate.jobs import Job
+    from procrastinate.manager import JobManager
+    from procrastinate.sync_psycopg_connector import SyncPsycopgConnector
+
+    names = {item.project: _queue_of(connection, team, item.project) for item in wanted}
+    there = {
+        (str(name), str(key))
+        for name, key in connection.execute(
+            "SELECT queue_name, args ->> 'key' FROM procrastinate_jobs"
+            " WHERE queue_name = ANY(%s) AND status IN ('todo', 'doing')",
+            [list(names.values())],
+        )
+    }
+    fresh = [item for item in wanted if (names[item.project], item.key) not in there]
+    manager = JobManager(SyncPsycopgConnector())
+    for start in range(0, len(fresh), BATCH):
+        jobs = [
+            Job(
+                queue=names[item.project],
+                task_name=TASK,
+                priority=item.priority,
+                lock=names[item.project],
+                queueing_lock=None,
+                task_kwargs={"key": item.key, "project": item.project},
+            )
+            for item in fresh[start : start + BATCH]
+        ]
+        manager.batch_defer_jobs(jobs, connection=connection)
+    return len(fresh)
+
+
+def waiting(connection: psycopg.Connection[Any], team: str, machine: str = "") -> tuple[Waiting, ...]:
+    """Return the queues of whoever asks in which something is left, the most urgent first.
+
+    For a `machine` only those in which it may work now: no other machine does, and a job is due.
+    """
+    rows = connection.execute(
+        "SELECT DISTINCT ON (job.queue_name) job.queue_name, job.args ->> 'project', job.args ->> 'key',"
+        " job.priority, job.id FROM procrastinate_jobs AS job LEFT JOIN lease ON lease.team = %(team)s"
+        " AND lease.name = %(lease)s || job.queue_name AND lease.until > clock_timestamp()"
+        " AND NOT (lease.login = session_user AND lease.machine = %(machine)s)"
+        " WHERE job.status IN ('todo', 'doing')"
+        " AND job.queue_name LIKE left(backlog_queue(%(team)s, ''), 14) || '/%%'"
+        " AND (%(machine)s = '' OR (lease.name IS NULL AND coalesce(job.scheduled_at, '-infinity') <= now()))"
+        " ORDER BY job.queue_name, job.priority DESC, job.id",
+        {"team": team, "lease": _LEASE, "machine": machine},
+    ).fetchall()
+    rows.sort(key=lambda row: (-row[3], row[4]))
+    return tuple(Waiting(name, project, key) for name, project, key, *_ in rows)
+
+
+def take(connection: psycopg.Connection[Any], team: str, queue: str, machine: str) -> str | None:
+    """Return a token for the lease of `queue`, None where another machine works at it.
+
+    What a worker that died was at is put back, and counts as tried.
+    """
+    from procrastinate.sql import queries
+
+    token = leases.take(connection, team, _LEASE + queue, machine, seconds=LEASE_SECONDS)
+    if token is None:
+        return None
+    left = connection.execute(
+        "SELECT id FROM procrastinate_jobs WHERE queue_name = %s AND status = 'doing'", [queue]
+    ).fetchall()
+    for (job,) in left:
+        connection.execute(queries["retry_job"], _again(job, None))
+    return token
+
+
+def fetch(connection: psycopg.Connection[Any], queue: str, worker: int) -> Item | None:
+    """Take the first job of `queue` for the `worker` of that number; None where none is due."""
+    from procrastinate.sql import queries
+
+    with connection.cursor() as cursor:
+        cursor.execute(queries["fetch_job"], {"queues": [queue], "worker_id": worker})
+        row = cursor.fetchone()
+        columns = [column.name for column in cursor.description or ()]
+    found = dict(zip(columns, row or (), strict=False))
+    if not found.get("id"):
+        return None
+    args = found["args"]
+    return Item(found["id"], queue, args["key"], args["project"], found["attempts"])
+
+
+def finish(
+    connection: psycopg.Connection[Any], team: str, token: str, item: Item, machine: str, outcome: str
+) -> bool:
+    """Note that `item` was read with `outcome`; False where the lease of `token` is another's by now."""
+    given = [team, token, item.id, item.key, item.project, machine, outcome]
+    row = connection.execute("SELECT finish_reading(%s, %s, %s, %s, %s, %s, %s)", given).fetchone()
+    return bool(row and row[0])
+
+
+def put_back(
+    connection: psycopg.Connection[Any],
+    team: str,
+    token: str,
+    item: Item,
+    *,
+    seconds: float | None,
+    counted: bool = True,
+) -> bool:
+    """Let `item` be tried again in `seconds`, or never where that is None; False as `finish` does.
+
+    One that is not `counted` did not fail: something stood in its way.
+    """
+    from procrastinate.sql import queries
+
+    if not leases.keep(connection, team, token, seconds=LEASE_SECONDS):
+        return False
+    sql = "SELECT clock_timestamp() + make_interval(secs => %s) FROM procrastinate_jobs"
+    row = connection.execute(f"{sql} WHERE id = %s AND status = 'doing'", [seconds or 0, item.id]).fetchone()
+    if row is None:
+        return True  # It was put back, and the answer was lost.
+    if seconds is None:
+        given = {"job_id": item.id, "status": "failed", "delete_job": False}
+        connection.execute(queries["finish_job"], given)
+    elif counted:
+        connection.execute(queries["retry_job"], _again(item.id, row[0]))
+    else:
+        # Its own way to try again counts what went before as an attempt.
+        connection.execute(
+            "UPDATE procrastinate_jobs SET status = 'todo', scheduled_at = %s WHERE id = %s",
+            [row[0], item.id],
+        )
+    return True
+
+
+def register(connection: psycopg.Connection[Any]) -> int:
+    """Return a number for a worker that begins; those that have long been silent are forgotten."""
+    from procrastinate.sql import queries
+
+    connection.execute(queries["prune_stalled_workers"], {"seconds_since_heartbeat": _SILENT_SECONDS})
+    row = connection.execute(queries["register_worker"]).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def beat(connection: psycopg.Connection[Any], worker: int) -> None:
+    """Note that a worker lives."""
+    from procrastinate.sql import queries
+
+    connection.execute(queries["update_heartbeat"], {"worker_id": worker})
+
+
+def unregister(connection: psycopg.Connection[Any], worker: int) -> None:
+    """Forget a worker that ends."""
+    from procrastinate.sql import queries
+
+    connection.execute(queries["unregister_worker"], {"worker_id": worker})
+
+
+def cancel(connection: psycopg.Connection[Any], team: str) -> tuple[str, ...]:
+    """Take what waits or failed off the queues of whoever asks; return the keys.
+
+    What is being read goes on.
+    """
+    rows = connection.execute(
+        "DELETE FROM procrastinate_jobs WHERE status IN ('todo', 'failed')"
+        " AND queue_name LIKE left(backlog_queue(%s, ''), 14) || '/%%' RETURNING args ->> 'key'",
+        [team],
+    )
+    return tuple(str(key) for (key,) in rows)
+
+
+def retry_failed(connection: psycopg.Connection[Any], team: str) -> int:
+    """Let what failed for good be tried once more; return how many that are."""
+    from procrastinate.sql import queries
+
+    rows = connection.execute(
+        "SELECT id FROM procrastinate_jobs WHERE status = 'failed'"
+        " AND queue_name LIKE left(backlog_queue(%s, ''), 14) || '/%%'",
+        [team],
+    ).fetchall()
+    for (job,) in rows:
+        connection.execute(queries["retry_job"], _again(job, None))
+    return len(rows)
+
+
+def where_read(connection: psycopg.Connection[Any], team: str, keys: Sequence[str]) -> dict[str, str]:
+    """Return on which machine each of `keys` was read, of those that were."""
+    rows = connection.execute(
+        "SELECT key, machine FROM reading WHERE team = %s AND key = ANY(%s)", [team, list(keys)]
+    )
+    return {str(key): str(machine) for key, machine in rows}
+
+
+def open_of_mine(connection: psycopg.Connection[Any], team: str) -> int:
+    """Return how many transcripts of whoever asks wait or are being read."""
+    row = connection.execute(
+        "SELECT count(*) FROM procrastinate_jobs WHERE status IN ('todo', 'doing')"
+        " AND queue_name LIKE left(backlog_queue(%s, ''), 14) || '/%%'",
+        [team],
+    ).fetchone()
+    return int(row[0]) if row else 0
+
+
+def progress(connection: psycopg.Connection[Any], team: str) -> tuple[Progress, ...]:
+    """Return how far each member's transcripts are, by login."""
+    return tuple(Progress(*row) for row in connection.execute("SELECT * FROM progress(%s)", [team]))
+
+
+def note_outage(
+    connection: psycopg.Connection[Any], team: str, provider: str, why: str, *, seconds: float
+) -> None:
+    """Let no machine of this login ask `provider` for `seconds`, if that is longer than it was to wait."""
+    connection.execute("SELECT note_outage(%s, %s, %s, %s)", [team, provider, why, seconds])
+
+
+def end_outage(connection: psycopg.Connection[Any], team: str, provider: str) -> None:
+    """Note that `provider` answers."""
+    connection.execute("SELECT end_outage(%s, %s)", [team, provider])
+
+
+def outage(connection: psycopg.Connection[Any], team: str, provider: str) -> tuple[float, str]:
+    """Return for how many seconds nobody asks `provider`, and why: 0 and "" where it may be asked."""
+    row = connection.execute(
+        "SELECT extract(epoch FROM until - clock_timestamp()), reason FROM outage"
+        " WHERE team = %s AND login = session_user AND provider = %s AND until > clock_timestamp()",
+        [team, provider],
+    ).fetchone()
+    return (float(row[0]), str(row[1])) if row else (0.0, "")
+
+
+def _queue_of(connection: psycopg.Connection[Any], team: str, project: str) -> str:
+    row = connection.execute("SELECT backlog_queue(%s, %s)", [team, project]).fetchone()
+    assert row is not None
+    return str(row[0])
+
+
+def _again(job: int, at: datetime | None) -> dict[str, Any]:
+    """Return what procrastinate's query to try a job again takes; it is due now where `at` is None."""
+    return {
+        "job_id": job,
+        "retry_at": at,
+        "new_priority": None,
+        "new_queue_name": None,
+        "new_lock": None,
+    }

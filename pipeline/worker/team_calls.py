@@ -1,0 +1,198 @@
+"""Model calls of a team's worker: in the team's books beside its own, and none paid for twice.
+
+    begin: a reply that was paid for? ─► it is taken, nothing is asked
+           else reserved in the database at the most it may cost ─► asked
+    end:   what it cost is settled together with the reply, before anything is done with it
+
+So no number of workers passes a cap of the team together, and whoever goes on with the work of one that died
+asks nothing again that had an answer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import orjson
+
+from pipeline.core import faults
+from pipeline.core.errors import (
+    PROVIDER_DOWN,
+    BusyError,
+    LeaseLostError,
+    ModelError,
+    PausedError,
+    SpendError,
+    UnreachableTeamError,
+)
+from pipeline.llm import budget, retry
+from pipeline.llm.budget import Usage
+from pipeline.llm.request import RawReply, request_digest
+from pipeline.record import changing, field
+from pipeline.team import queue, spending
+from pipeline.team.connecting import Line
+
+if TYPE_CHECKING:
+    from pipeline.llm.request import Meter, Provider, Request
+
+PATIENCE_SECONDS = queue.LEASE_SECONDS
+"""So long a reply that was paid for waits for the database to come back."""
+_CAP = "the team's cap is reached"
+
+
+@changing
+class TeamCalls:
+    """The calls of one worker for one `team`; `project` is whose dialogue is read now.
+
+    `is_ours` tells whether the lease of what is read is still held.
+    """
+
+    line: Line
+    team: str
+    machine: str
+    is_ours: Callable[[], bool]
+    project: str
+    sleep: Callable[[float], None] = time.sleep
+    made: dict[int, _Made] = field(default_factory=dict)
+    paid: dict[str, RawReply] = field(default_factory=dict)
+    failures: dict[str, int] = field(default_factory=dict)
+
+    def meter(self, inner: Meter) -> Meter:
+        """Return a meter that enters each call with `inner` and in the team's books."""
+        return _TeamMeter(self, inner)
+
+    def provider(self, inner: Provider) -> Provider:
+        """Return a provider that asks `inner` only what has no reply yet."""
+        return _TeamProvider(self, inner)
+
+    def ask(self, work: Callable[..., Any], *values: Any, **named: Any) -> Any:
+        """Return what the database answers to `work`."""
+        return self.line.ask(lambda connection: work(connection, self.team, *values, **named))
+
+    def kept(self, digest: str) -> RawReply | None:
+        """Return the reply to the request of that digest which this login has paid for."""
+        text = self.ask(spending.reply_to, digest)
+        if text is None:
+            return None
+        return RawReply(**{**orjson.loads(text), "usage": Usage()})
+
+
+@changing
+class _Made:
+    """A call that is under way: its entry in the team's books, and its digest."""
+
+    entry: spending.Call
+    digest: str
+    purpose: str
+    provider: str
+
+
+class _TeamProvider:
+    """Gives a reply that was paid for, and asks the rest."""
+
+    def __init__(self, calls: TeamCalls, inner: Provider) -> None:
+        self._calls = calls
+        self._inner = inner
+
+    @property
+    def name(self) -> str:
+        return self._inner.name
+
+    def send(self, request: Request, schema: dict[str, Any]) -> RawReply:
+        digest = request_digest(request, schema)
+        known = self._calls.paid.pop(digest, None)
+        if known is not None:
+            return known
+        reply = self._inner.send(request, schema)
+        self._calls.paid[digest] = reply
+        return reply
+
+
+class _TeamMeter:
+    """Keeps both books. Raises what the inner meter does, and LeaseLostError where the work is another's."""
+
+    def __init__(self, calls: TeamCalls, inner: Meter) -> None:
+        self._calls = calls
+        self._inner = inner
+
+    def begin(self, *, purpose: str, provider: str, model: str, prompt_digest: str, estimate: Usage) -> int:
+        calls = self._calls
+        if not calls.is_ours():
+            raise LeaseLostError("another machine goes on with it")
+        known = calls.kept(prompt_digest)
+        if known is not None:
+            calls.paid[prompt_digest] = known
+            return self._inner.begin(
+                purpose=purpose, provider=provider, model=model, prompt_digest=prompt_digest, estimate=Usage()
+            )
+        seconds, why = calls.ask(queue.outage, provider)
+        if seconds:
+            raise PausedError(why, fix="Another machine of yours found out; the work waits.")
+        entry = spending.Call(str(uuid4()), calls.machine, calls.project, purpose, prompt_digest)
+        most = Decimal(str(budget.dollars(model, estimate)))
+        if not calls.ask(spending.reserve, entry, most):
+            raise SpendError(_CAP, fix="Nothing is lost: the work waits. `reverie team cap` shows it.")
+        try:
+            number = self._inner.begin(
+                purpose=purpose,
+                provider=provider,
+                model=model,
+                prompt_digest=prompt_digest,
+                estimate=estimate,
+            )
+        except SpendError:
+            calls.ask(spending.release, entry)
+            raise
+        calls.made[number] = _Made(entry, prompt_digest, purpose, provider)
+        faults.reach("team.reserved")
+        return number
+
+    def end(self, call_id: int, *, outcome: str, usage: Usage, dollars: float, sent: bool = True) -> None:
+        made = self._calls.made.pop(call_id, None)
+        if made is not None:
+            reply = self._calls.paid.pop(made.digest, None)
+            if sent:
+                self._settle(made, reply if outcome == "ok" else None, usage, dollars)
+            else:
+                self._calls.ask(spending.release, made.entry)
+        faults.reach("team.settled")
+        self._inner.end(call_id, outcome=outcome, usage=usage, dollars=dollars, sent=sent)
+
+    def _settle(self, made: _Made, reply: RawReply | None, usage: Usage, dollars: float) -> None:
+        """Keep what a call cost with its reply, however long the database is away."""
+        text = None if reply is None else orjson.dumps(asdict(reply)).decode()
+        waited = 0.0
+        while True:
+            try:
+                self._calls.ask(
+                    spending.settle,
+                    made.entry,
+                    text,
+                    dollars=Decimal(str(dollars)),
+                    read_tokens=usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens,
+                    written_tokens=usage.output_tokens,
+                )
+            except UnreachableTeamError:
+                if waited >= PATIENCE_SECONDS:
+                    raise
+                self._calls.sleep(5.0)
+                waited += 5.0
+            else:
+                break
+        if reply is not None and self._calls.failures.pop(made.provider, 0):
+            self._calls.ask(queue.end_outage, made.provider)
+
+    def note_failure(self, provider: str, error: ModelError) -> None:
+        self._inner.note_failure(provider, error)
+        if isinstance(error, PROVIDER_DOWN) and not isinstance(error, BusyError):
+            failures = self._calls.failures
+            failures[provider] = failures.get(provider, 0) + 1
+            seconds = retry.pause(error.outcome, failures[provider], None, retry.share())
+            self._calls.ask(queue.note_outage, provider, str(error), seconds=seconds)
+
+    def note_limit(self, remaining_fraction: float, *, resets_at: float | None) -> None:
+        self._inner.note_limit(remaining_fraction, resets_at=resets_at)

@@ -1,0 +1,313 @@
+"""A worker for a team: it reads transcripts of its login off the team's queue, on whatever machine it runs.
+
+    waiting ─► lease of the folder ─► job ─► ingested ─► calls in the team's books ─► store ─► job off it
+
+Who dies leaves its lease, which runs out, and its job, which whoever takes the lease puts back. The dialogue
+that was read up to then is in that machine's ledger, what was answered in the database: a machine that
+comes back goes on where it was, and one that takes over asks only what has no reply.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, suppress
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING
+
+from pipeline.core import faults
+from pipeline.core.errors import (
+    ODD_DATA,
+    PROVIDER_DOWN,
+    InputError,
+    LeaseLostError,
+    ModelError,
+    ReverieError,
+    SpendError,
+    TeamError,
+    cause,
+)
+from pipeline.domain.job import Job
+from pipeline.intake.ingest import ingest_file, stat_of
+from pipeline.ledger import conversation_states
+from pipeline.record import changing, field
+from pipeline.team import dreams, leases, queue, spending
+from pipeline.team.queue import Item, Waiting
+from pipeline.text.humanize import count
+from pipeline.worker import retry
+from pipeline.worker.retry import Stop, Wait
+from pipeline.worker.team_calls import TeamCalls
+from pipeline.worker.team_table import Pulse, Served, Table
+
+if TYPE_CHECKING:
+    from pipeline.config import DreamSettings
+    from pipeline.extraction.outcome import Outcome
+    from pipeline.worker.jobs import Worker
+
+LOG = logging.getLogger("reverie.worker")
+POLL_SECONDS = 2.0
+ABSENT_SECONDS = 600.0
+"""So long a transcript waits that is not on the machine which had its turn."""
+LEAST_REVISIONS = 5
+"""Revisions since the last dream that make another over a team's memories worth while."""
+CLOSED_SECONDS = 60.0
+"""So long nothing is asked where a cap is reached or the provider is down."""
+
+
+@changing
+class Done:
+    """What a worker did: `read` by how it ended, `failed` for good, and for what it waits now."""
+
+    read: int = 0
+    failed: int = 0
+    waiting: str = ""
+    absent: set[str] = field(default_factory=set)
+
+
+class TeamWorker:
+    """Serves teams from one home, one transcript at a time.
+
+    `worker` opens the home's worker for as long as a transcript takes; its calls go through what it is given.
+    Transcripts are looked for below each of `roots`. `stop` ends it between two of them. `tell` gets a line
+    about each.
+    """
+
+    def __init__(
+        self,
+        served: Sequence[Served],
+        machine: str,
+        roots: Sequence[Path],
+        worker: Callable[[TeamCalls], AbstractContextManager[Worker]],
+        *,
+        dreams: DreamSettings,
+        stop: Event,
+        tell: Callable[[str], object],
+    ) -> None:
+        self._dreams = dreams
+        self._served = served
+        self._machine = machine
+        self._roots = roots
+        self._worker = worker
+        self._stop = stop
+        self._tell = tell
+        self._closed_until: dict[str, float] = {}
+        self.done = Done()
+
+    def run(self, *, until_empty: bool = False) -> Done:
+        """Work until `stop` is set, or with `until_empty` until nothing is left that can be done here."""
+        tables = [Table(served, self._machine) for served in self._served]
+        try:
+            while not self._stop.is_set():
+                self.done.waiting = ""
+                worked = [self._look(table) for table in tables]
+                if any(worked):
+                    continue
+                dreamt = [self._dream(table) for table in tables]
+                if any(dreamt):
+                    continue
+                if until_empty and not any(self._is_open(table) for table in tables):
+                    break
+                self._stop.wait(POLL_SECONDS)
+        finally:
+            for table in tables:
+                table.end()
+        return self.done
+
+    def _look(self, table: Table) -> bool:
+        """Work at one queue of a team; False where there is none, or nothing can be asked now."""
+        try:
+            if self._is_closed(table):
+                return False
+            for found in table.ask(queue.waiting, self._machine):
+                if self._file(found.key) is None:
+                    self.done.absent.add(found.key)
+                    continue
+                token = table.ask(queue.take, found.name, self._machine)
+                if token is not None:
+                    return self._serve(table, found, token)
+        except TeamError as error:
+            self._wait_for(table, str(error))
+        return False
+
+    def _dream(self, table: Table) -> bool:
+        """Dream over the team's folder here, if it is time and nobody else does; whether that was done.
+
+        What comes of it waits in the inbox of this home.
+        """
+        try:
+            if table.served.folder is None or not self._is_time(table):
+                return False
+            token = table.ask(leases.take, dreams.LEASE, self._machine, seconds=queue.LEASE_SECONDS)
+            if token is None:
+                return False
+            with Pulse(table, token) as pulse:
+                calls = TeamCalls(table.line, table.served.team, self._machine, pulse.holds, "team")
+                self._dream_over(table, token, calls)
+            table.ask(leases.give_back, token)
+            return True
+        except LeaseLostError as error:
+            LOG.warning("the dream over the team's memories: %s", error)
+        except (ReverieError, OSError, *ODD_DATA) as error:
+            self._wait_for(table, cause(error))
+        return False
+
+    def _is_time(self, table: Table) -> bool:
+        if not self._dreams.enabled:
+            return False
+        found = table.ask(dreams.since_last)
+        if found.hours is not None and found.hours < self._dreams.interval_hours:
+            return False
+        return bool(found.revisions >= LEAST_REVISIONS)
+
+    def _dream_over(self, table: Table, token: str, calls: TeamCalls) -> None:
+        from pipeline.sharing.run import sync
+        from pipeline.sharing.state import Share
+
+        folder = table.served.folder
+        assert folder is not None, "its caller has looked"
+        with self._worker(calls) as worker:
+            context = worker.context
+            latest = table.ask(dreams.since_last).latest
+            store = context.opened_store(folder)
+            sync(
+                Share.of(context.home, folder),
+                store,
+                clock=context.clock,
+                ledger=context.ledger,
+                unattended=True,
+            )
+            report = worker.dreams.dream_over(folder, of_team=True)
+        if table.ask(dreams.note, token, self._machine, latest):
+            waits = count(sum(bool(row["to_inbox"]) for row in report.refused), "proposal")
+            self._tell(f"dream over {table.served.name}: {report.word}, {waits} for the inbox")
+
+    def _is_open(self, table: Table) -> bool:
+        """Whether anything is left for this login that this machine can do, now or when another one dies."""
+        try:
+            return any(self._file(found.key) for found in table.ask(queue.waiting))
+        except TeamError:
+            return True
+
+    def _serve(self, table: Table, found: Waiting, token: str) -> bool:
+        worked = False
+        with Pulse(table, token) as pulse:
+            calls = TeamCalls(table.line, table.served.team, self._machine, pulse.holds, found.project)
+            while not self._stop.is_set() and pulse.holds():
+                item = table.fetch(found.name)
+                if item is None:
+                    break
+                worked = True
+                if not self._do(table, token, calls, item):
+                    break
+        with suppress(TeamError):  # It runs out by itself.
+            table.ask(leases.give_back, token)
+        return worked
+
+    def _do(self, table: Table, token: str, calls: TeamCalls, item: Item) -> bool:
+        """Read one transcript and settle its job; False where the next one of the queue has to wait."""
+        path = self._file(item.key)
+        if path is None:
+            self.done.absent.add(item.key)
+            table.ask(queue.put_back, token, item, seconds=ABSENT_SECONDS, counted=False)
+            return True
+        try:
+            with self._worker(calls) as worker:
+                outcomes = _read(worker, path, item.key)
+        except LeaseLostError as error:
+            LOG.warning("%s: %s", item.key, error)
+            return False
+        except (ReverieError, OSError, *ODD_DATA) as error:
+            return self._settle_failure(table, token, calls, item, error)
+        faults.reach("team.read")
+        words = _in_words(outcomes)
+        if table.ask(queue.finish, token, item, self._machine, words):
+            self.done.read += 1
+            self._tell(f"{item.key}: {words}")
+            return True
+        LOG.warning("%s was read, and another machine has its folder by now", item.key)
+        return False
+
+    def _settle_failure(
+        self, table: Table, token: str, calls: TeamCalls, item: Item, error: Exception
+    ) -> bool:
+        if isinstance(error, TeamError):
+            raise error  # Its job stays as it is until somebody takes the lease again.
+        if isinstance(error, (SpendError, *PROVIDER_DOWN)):
+            # The worker waits, not the job: somebody else may have room sooner.
+            table.ask(queue.put_back, token, item, seconds=0, counted=False)
+            self._wait_for(table, str(error))
+            return False
+        decision = retry.extraction(table.attempts).retry_after(error, item.attempts + 1)
+        if decision is Stop.GIVE_UP and isinstance(error, ModelError):
+            with self._worker(calls) as worker:
+                worker.extraction.give_up(_job_of(item), error)
+            decision = Wait(0.0, counted=False)
+        LOG.warning("%s: %s", item.key, cause(error))
+        self._tell(f"{item.key}: {cause(error)}")
+        match decision:
+            case Wait(seconds, counted):
+                table.ask(queue.put_back, token, item, seconds=seconds, counted=counted)
+            case Stop():
+                self.done.failed += 1
+                table.ask(queue.put_back, token, item, seconds=None)
+        return True
+
+    def _wait_for(self, table: Table, why: str) -> None:
+        if self.done.waiting != why:
+            self._tell(f"waiting: {why}")
+        self.done.waiting = why
+        self._closed_until[table.served.team] = time.monotonic() + CLOSED_SECONDS
+
+    def _is_closed(self, table: Table) -> bool:
+        """Whether a cap is reached, or nothing was to be had from the provider a moment ago."""
+        if time.monotonic() < self._closed_until.get(table.served.team, 0.0):
+            return True
+        reached = [
+            f"${most:.2f} a {span}"
+            for span, (so_far, most) in table.ask(spending.caps).items()
+            if so_far >= most
+        ]
+        if reached:
+            self._wait_for(table, f"the team's cap of {reached[0]} is reached")
+        return bool(reached)
+
+    def _file(self, key: str) -> Path | None:
+        for root in self._roots:
+            path = root / key
+            if path.resolve().is_relative_to(root.resolve()) and stat_of(path) is not None:
+                return path
+        return None
+
+
+def _read(worker: Worker, path: Path, key: str) -> list[Outcome]:
+    """Take the transcript in and read all of it that was not read here."""
+    context = worker.context
+    done = ingest_file(
+        context.ledger,
+        path,
+        key=key,
+        settings=context.settings,
+        clock=context.clock,
+        quiet=True,
+        asked_for=True,
+    )
+    if done.key != key:
+        raise InputError(f"it is {done.key} in the ledger", file=str(path), fix="Rename the folder.")
+    conversation_states.take_back(context.ledger, key, now=context.clock.now())
+    return worker.read_file(key)
+
+
+def _in_words(outcomes: Sequence[Outcome]) -> str:
+    counted: dict[str, int] = {}
+    for outcome in outcomes:
+        for action in outcome.actions:
+            counted[action.action] = counted.get(action.action, 0) + 1
+    if counted:
+        return ", ".join(f"{number} {word}" for word, number in sorted(counted.items()))
+    return outcomes[-1].word if outcomes else "nothing new"
+
+
+def _job_of(item: Item) -> Job:
+    return Job(0, "extract_turn", item.key, "leased", 0.0, item.attempts, again=False)

@@ -1,0 +1,176 @@
+"""A backlog that a team's workers read: each transcript once, by one machine, within the caps of all."""
+
+import json
+from decimal import Decimal
+
+import pytest
+
+from pipeline.team import queue, spending
+from tests.support.loopback import serving, well
+from tests.support.team_machines import Machine, keep_facts, said_in, talk, telling
+
+pytestmark = pytest.mark.postgres
+
+
+@pytest.fixture
+def api():
+    with serving(keep_facts) as api:
+        api.ping = well
+        yield api
+
+
+@pytest.fixture
+def laptop(work, tmp_path, api):
+    """Ann's laptop, whose project is in the team; six old sessions of three projects are on it."""
+    machine = Machine(tmp_path / "laptop", api.environment)
+    machine.folder.mkdir(parents=True)
+    for number in range(6):
+        talk(machine.projects, f"project-{number % 3}", number)
+    assert machine.reverie("ingest", "--dir", str(machine.projects)).returncode == 0
+    done = machine.reverie("team", "join", work.name, "--database", work.server.url("ann"))
+    assert done.returncode == 0, done.stderr
+    return machine
+
+
+def give(laptop):
+    found = laptop.told("process", "--all", "--team", "--yes")
+    assert found["given"] == 6
+    return found
+
+
+def ended(process):
+    out, err = process.communicate(timeout=120)
+    return process.returncode, out, err
+
+
+def test_what_is_given_is_read_by_whoever_has_it_and_by_nobody_else(work, laptop, tmp_path, api):
+    give(laptop)
+    assert laptop.told("process", "--all", "--team", "--yes")["given"] == 0
+    # Nothing of it is read here any more.
+    assert laptop.reverie("process", "--all").returncode == 0
+    assert api.prompts == []
+    boxes = [Machine(tmp_path / name, api.environment, laptop.projects) for name in ("one", "two")]
+    running = [box.begin(work.name, work.server.url("ann"), "--until-empty", "--json") for box in boxes]
+    done = [ended(process) for process in running]
+    assert [code for code, *_ in done] == [0, 0], done
+    assert sum(json.loads(out)["read"] for _, out, _ in done) == 6
+    wanted = {telling(number): 1 for number in range(6)}
+    assert boxes[0].facts() + boxes[1].facts() == wanted
+    assert said_in(api.prompts) == wanted
+    assert laptop.facts() == {}
+    (mine,) = [row for row in work.as_("ann", queue.progress, work.team) if row.login == "ann"]
+    assert (mine.waiting, mine.doing, mine.failed, mine.read) == (0, 0, 0, 6)
+    # What one folder tells came into one store.
+    for project in range(3):
+        both = {telling(project), telling(project + 3)}
+        assert [box for box in boxes if both <= box.facts().keys()]
+
+
+def test_another_login_sees_nothing_of_it_and_gets_nothing_done(work, laptop):
+    work.enter("bob")
+    give(laptop)
+    assert work.as_("bob", queue.waiting, work.team, "box") == ()
+    count = "SELECT count(*) FROM procrastinate_jobs"
+    assert work.as_("bob", lambda connection: connection.execute(count).fetchone()) == (0,)
+    assert work.as_("ann", lambda connection: connection.execute(count).fetchone()) == (6,)
+    assert work.as_("bob", queue.cancel, work.team) == ()
+    (mine,) = [row for row in work.as_("bob", queue.progress, work.team) if row.login == "ann"]
+    assert mine.waiting == 6
+
+
+def test_what_nobody_has_begun_is_taken_back(work, laptop, api):
+    give(laptop)
+    assert laptop.told("process", "--team", "--cancel") == {"taken_back": 6}
+    assert work.as_("ann", queue.open_of_mine, work.team) == 0
+    assert laptop.reverie("process", "--all").returncode == 0
+    assert said_in(api.prompts) == {telling(number): 1 for number in range(6)}
+
+
+@pytest.mark.parametrize("point", ["team.reserved", "team.settled", "team.read", "extract.after_store"])
+def test_a_worker_that_dies_anywhere_is_followed_by_itself_and_nothing_is_asked_twice(
+    work, laptop, tmp_path, api, point
+):
+    give(laptop)
+    box = Machine(tmp_path / "box", api.environment, laptop.projects)
+    url = work.server.url("ann")
+    code, _, err = ended(box.begin(work.name, url, "--until-empty", REVERIE_CRASH_AT=f"{point}#2"))
+    assert code == -9, err
+    code, _, err = ended(box.begin(work.name, url, "--until-empty"))
+    assert code == 0, err
+    wanted = {telling(number): 1 for number in range(6)}
+    assert box.facts() == wanted
+    assert said_in(api.prompts) == wanted
+    assert len(api.second) == 6
+
+
+def test_another_machine_takes_over_when_the_lease_has_run_out_and_pays_nothing_twice(
+    work, laptop, tmp_path, api
+):
+    give(laptop)
+    url = work.server.url("ann")
+    first, second = (Machine(tmp_path / name, api.environment, laptop.projects) for name in ("one", "two"))
+    assert ended(first.begin(work.name, url, "--until-empty", REVERIE_CRASH_AT="team.settled"))[0] == -9
+    assert first.facts() == {}
+    work.server.sql("UPDATE reverie_team.lease SET until = now() - interval '1 second'")
+    code, _, err = ended(second.begin(work.name, url, "--until-empty"))
+    assert code == 0, err
+    assert second.facts() == {telling(number): 1 for number in range(6)}
+    assert said_in(api.prompts) == {telling(number): 1 for number in range(6)}
+
+
+def test_no_cap_of_the_teams_is_passed_and_the_work_waits_for_it(work, laptop, tmp_path, api):
+    give(laptop)
+    url = work.server.url("ann")
+    assert laptop.reverie("team", "cap", "day", "0.01").returncode == 0
+    box = Machine(tmp_path / "box", api.environment, laptop.projects)
+    process = box.begin(work.name, url)
+    seen = next(line for line in process.stderr if "cap is reached" in line)
+    assert seen.startswith("waiting: ")
+    process.terminate()
+    code, _, err = ended(process)
+    assert code == 0, err
+    assert (box.facts(), api.prompts) == ({}, [])
+    assert work.as_("ann", spending.spent, work.team, "day") <= Decimal("0.01")
+    assert laptop.reverie("team", "cap", "day", "none").returncode == 0
+    assert ended(box.begin(work.name, url, "--until-empty"))[0] == 0
+    assert box.facts() == {telling(number): 1 for number in range(6)}
+    assert said_in(api.prompts) == {telling(number): 1 for number in range(6)}
+
+
+def test_a_transcript_that_is_not_here_is_told_and_stays_for_others(work, laptop, tmp_path, api):
+    give(laptop)
+    box = Machine(tmp_path / "box", api.environment)
+    code, out, _ = ended(box.begin(work.name, work.server.url("ann"), "--until-empty", "--json"))
+    assert code == 0
+    assert json.loads(out)["read"] == 0
+    assert len(json.loads(out)["absent"]) == 3
+    assert work.as_("ann", queue.open_of_mine, work.team) == 6
+
+
+def test_a_worker_says_what_it_lacks(work, laptop, tmp_path, api):
+    box = Machine(tmp_path / "box", api.environment)
+
+    def refused(*words):
+        done = box.reverie("worker", *words)
+        assert done.returncode, done.stdout
+        return done.stderr
+
+    assert "reverie worker --team" in refused()
+    assert "no project here is in a team" in refused("--team")
+    assert "go together" in refused("--team", "--name", work.name)
+    assert "no team nobody" in refused("--team", "--name", "nobody", "--database", work.server.url("ann"))
+    assert "no such folder" in refused("--team", "--transcripts", str(tmp_path / "nowhere"))
+
+
+def test_claude_can_not_give_in_a_persons_place(work, laptop):
+    done = laptop.reverie("process", "--all", "--team", "--yes", CLAUDECODE="1")
+    assert done.returncode
+    assert "person" in done.stderr
+    assert work.as_("ann", queue.open_of_mine, work.team) == 0
+
+
+def test_the_queue_stands_in_the_status(work, laptop):
+    give(laptop)
+    (mine,) = [row for row in laptop.told("team", "status")["queue"] if row["person"] == "Ann"]
+    assert (mine["waiting"], mine["read"]) == (6, 0)
+    assert "6 wait" in laptop.reverie("team", "status").stdout
