@@ -13,7 +13,7 @@ from pipeline.core.clock import iso
 from pipeline.core.ids import digest
 from pipeline.safety.redaction import has_secret
 from pipeline.sharing.moments import Moments
-from pipeline.sharing.revisions import Moment, Note, Record, Revision, after, memory_id
+from pipeline.sharing.revisions import MOST_BYTES, Moment, Note, Record, Revision, after, memory_id
 from pipeline.sharing.signing import Records
 from pipeline.sharing.state import Here, Kept, State
 from pipeline.store.history import forgotten
@@ -29,6 +29,7 @@ _SECRET = "holds a secret; take it out with `reverie edit {name}`"
 _TWIN = "has the id of {other}; give it one of its own, or remove it"
 _BYTES = "is not UTF-8; save it so"
 _AWAY = "its file is gone, and so are many others at once; `reverie sync --force` takes them away everywhere"
+_LONG = "is longer than the {most:,} bytes that others take of one; make it shorter, or two of it"
 _FEW = 5
 """Files that may vanish at once without anybody asking whether the folder is the right one."""
 
@@ -56,6 +57,7 @@ class Look:
         is_secret: IsSecret = has_secret,
         force: bool = False,
         hold: Hold | None = None,
+        most: int = MOST_BYTES,
     ) -> None:
         self._store = store
         self._state = state
@@ -64,6 +66,7 @@ class Look:
         self._force = force
         self._is_secret = is_secret
         self._hold = hold or takes_all
+        self._most = most
         self._moment = state.moment
         self._moments = Moments(store, now)
         self._here = documents_of(store)
@@ -97,37 +100,47 @@ class Look:
         if begun is not None and (begun.digest, begun.path) == (document.digest, document.path):
             found.here[ident] = begun
             return
-        why = self._kept_back(document)
-        if why:
-            found.held[ident] = Kept(document.name, why)
+        known = self._kept_back(document) or self._recorded(
+            ident, document, was.heads if was is not None else []
+        )
+        if isinstance(known, Kept):
+            found.held[ident] = known
             if was is not None:
                 found.here[ident] = was
             return
-        file = document.raw.decode("utf-8")
-        heads = was.heads if was is not None else []
-        known = self._told_already(ident, document.path, file, heads)
-        if known is None:
-            made = self._revision(
-                ident,
-                document.path,
-                heads,
-                file,
-                self._store.is_as_written(document),
-                changed=self._moments.of(document),
-            )
-            found.records.append(made)
-            known = made.name
         found.here[ident] = Here(document.digest, document.path, [known])
 
-    def _kept_back(self, document: Document) -> str:
+    def _recorded(self, ident: str, document: Document, heads: list[str]) -> str | Kept:
+        """Return the record that says what stands in `document`, made where there is none; or why it stays."""
+        file = document.raw.decode("utf-8")
+        known = self._told_already(ident, document.path, file, heads)
+        if known is not None:
+            return known
+        why = self._hold(document)
+        if why:
+            return Kept(document.name, why)
+        made = self._revision(
+            ident,
+            document.path,
+            heads,
+            file,
+            self._store.is_as_written(document),
+            changed=self._moments.of(document),
+        )
+        if len(made.data) > self._most:
+            return Kept(document.name, _LONG.format(most=self._most))
+        self.found.records.append(made)
+        return made.name
+
+    def _kept_back(self, document: Document) -> Kept | None:
         if document.twin:
-            return _TWIN.format(other=document.twin)
+            return Kept(document.name, _TWIN.format(other=document.twin))
         if not document.is_text:
-            return _BYTES
+            return Kept(document.name, _BYTES)
         texts = (document.raw.decode("utf-8"), document.path, document.name)
         if any(map(self._is_secret, texts)):
-            return _SECRET.format(name=document.name)
-        return self._hold(document)
+            return Kept(document.name, _SECRET.format(name=document.name))
+        return None
 
     def _told_already(self, ident: str, path: str, file: str, heads: list[str]) -> str | None:
         """Return the record that says what stands here though this machine does not know it did; else None.

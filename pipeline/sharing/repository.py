@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 from urllib.parse import urlsplit
 
 from pipeline.core import network
@@ -19,6 +20,7 @@ from pipeline.core.errors import InputError, ReverieError
 from pipeline.core.tools import own_variables, run_bytes
 from pipeline.hooklib.plain import lines_of
 from pipeline.safety.redaction import has_secret
+from pipeline.sharing.revisions import MOST_BYTES
 
 BRANCH = "refs/heads/main"
 INCOMING = "refs/reverie/incoming"
@@ -74,14 +76,18 @@ class RefusedError(SyncError):
 class Repository:
     """The bare repository at `path`, which is only ours; `remote` is where it is sent and fetched.
 
-    `odd` has a line about each record of others that a fetch did not take, `people` who works on which
-    machine, as far as a fetch has seen that.
+    `odd` has what was wrong with what others sent, as a fetch has seen it, "" where that is mended; `people`
+    who works on which machine, and `names` what this person is called there, or was, the present one first.
+    No record goes out that is larger than `most` bytes.
     """
+
+    most: ClassVar[int] = MOST_BYTES
 
     path: Path
     remote: str
-    odd: list[str] = field(default_factory=list, kw_only=True)
+    odd: dict[str, str] = field(default_factory=dict, kw_only=True)
     people: dict[str, str] = field(default_factory=dict, kw_only=True)
+    names: list[str] = field(default_factory=list, kw_only=True)
 
     def make(self) -> None:
         """Make the repository where there is none, and put away what a git that was killed left in it."""

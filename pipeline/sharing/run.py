@@ -41,7 +41,6 @@ Kept in step by Reverie. `memories/` is what they say now, made from the records
 write it can change the memories of all who sync with it.
 """
 _TRIES = 6
-_MOST_ODD = 20
 
 
 @dataclass(slots=True)
@@ -82,11 +81,11 @@ def sync(
         state = share.read()
         if state is None:
             raise SyncError("this folder is kept in step with nothing", fix="`reverie sync init REMOTE`.")
+        state.set_right(clock.now())
         run = _Run(share, state, store, clock, ledger, force=force)
         if state.team:
             sign(store, state, run.recorded, now=clock.now(), unattended=unattended)
-        if state.team and unattended:
-            run.hold = partial(held_back, store)
+            run.hold = partial(held_back, store, state, unattended=unattended)
         try:
             run.exchange()
             run.bring()
@@ -161,7 +160,10 @@ class _Run:
 
     def _fetch(self) -> str:
         incoming, seen = self._repository.fetch(), self._state.seen
-        self._state.odd = sorted({*self._state.odd, *self._repository.odd})[:_MOST_ODD]
+        self._state.tell_odd(self._repository.odd)
+        if self._repository.names:
+            self._state.names = list(self._repository.names)
+            self._state.person = self._state.names[0]
         if incoming and not seen and not self._is_of_memories(incoming):
             raise RefusedError(
                 "the remote holds something else than memories",
@@ -187,7 +189,8 @@ class _Run:
             try:
                 if not self._repository.push():
                     return False
-            except OfflineError as error:
+            except (OfflineError, RefusedError) as error:
+                # What others told comes in all the same.
                 self._fails(error)
                 return True
             faults.reach("sync.pushed")
@@ -195,6 +198,7 @@ class _Run:
         self._repository.tidy()
         try:
             self._repository.note(waiting=len(state.held))
+            state.tell_odd(self._repository.odd)
         except SyncError as error:
             self._fails(error)
         return True
@@ -221,6 +225,7 @@ class _Run:
             is_secret=self._secret_finder(),
             force=self._force,
             hold=self.hold,
+            most=repository.most,
         )
         self._load([*looking.changed(), *looking.gone()])
         look = looking.take()
@@ -232,7 +237,8 @@ class _Run:
         changed = {_memory(path) for path in (*came, *fresh, *untold) if path.startswith(f"{REVISIONS}/")}
         self._learn(changed if state.known else {*changed, *self._all()})
         self._take_notes(came, look.notes)
-        missing = {path: ours[path] for path in ours.keys() - theirs.keys()} if incoming else {}
+        lacking = ours.keys() - theirs.keys() - state.strange.keys() if incoming else ()
+        missing = {path: ours[path] for path in lacking}
         parents = [item for item in dict.fromkeys((incoming, main)) if item]
         if len(parents) == 2 and repository.has(main, incoming):
             parents = [incoming]
@@ -283,7 +289,11 @@ class _Run:
         records, odd = records_in(files)
         for item in records:
             self._state.see(item.clock)
-        self._state.odd = sorted({*self._state.odd, *odd})[:_MOST_ODD]
+        if self._state.team:
+            records = [item for item in records if isinstance(item, Note) or "/" not in item.path]
+        self._state.tell_odd(
+            {path: odd.get(path, "") for path, _ in files if path in self._state.strange} | odd
+        )
         return records
 
     # -- what they say together ---------------------------------------------------------------------
