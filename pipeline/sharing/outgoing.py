@@ -111,7 +111,7 @@ class Look:
         found.here[ident] = Here(document.digest, document.path, [known])
 
     def _recorded(self, ident: str, document: Document, heads: list[str]) -> str | Kept:
-        """Return the record that says what stands in `document`, made where there is none; or why it stays."""
+        """Return the record that says what `document` says, made where there is none; or why it stays."""
         file = document.raw.decode("utf-8")
         known = self._told_already(ident, document.path, file, heads)
         if known is not None:

@@ -211,7 +211,11 @@ class _Run:
         main = repository.tip()
         ours = repository.files(main, REVISIONS, FORGOTTEN)
         theirs = ours if incoming == main else repository.files(incoming, REVISIONS, FORGOTTEN)
-        self._files = {**theirs, **ours}
+        # What is none of a record, and was taken away there, is not put back.
+        lacking = ours.keys() - theirs.keys() if incoming else set[str]()
+        mended = lacking & state.strange.keys()
+        state.tell_odd(dict.fromkeys(mended, ""))
+        self._files = {path: blob for path, blob in {**theirs, **ours}.items() if path not in mended}
         self._records.clear()
         came = sorted(theirs.keys() - ours.keys())
         # A process died between its commit and the note that it was made.
@@ -237,8 +241,7 @@ class _Run:
         changed = {_memory(path) for path in (*came, *fresh, *untold) if path.startswith(f"{REVISIONS}/")}
         self._learn(changed if state.known else {*changed, *self._all()})
         self._take_notes(came, look.notes)
-        lacking = ours.keys() - theirs.keys() - state.strange.keys() if incoming else ()
-        missing = {path: ours[path] for path in lacking}
+        missing = {path: ours[path] for path in lacking - mended}
         parents = [item for item in dict.fromkeys((incoming, main)) if item]
         if len(parents) == 2 and repository.has(main, incoming):
             parents = [incoming]

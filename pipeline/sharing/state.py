@@ -117,7 +117,7 @@ class State:
         self.strange = dict(list(self.strange.items())[-_MOST_ODD:])
 
     def set_right(self, now: datetime) -> None:
-        """Forget a clock that nobody would believe: one record of it would be ahead of all others for ever."""
+        """Forget a clock that nobody would believe, since all that it told would be passed over."""
         if not is_believed(self.moment, now):
             self.clock = [int(now.timestamp() * 1000), 0]
 

@@ -72,7 +72,7 @@ def after(
     first = f"SELECT {_COLUMNS} FROM revision WHERE team = %s AND number > %s ORDER BY number LIMIT %s"
     so_far = "sum(octet_length(body)) OVER (ORDER BY number) - octet_length(body)"
     rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM (SELECT *, {so_far} AS before FROM ({first}) AS some) AS counted "
+        f"SELECT {_COLUMNS} FROM (SELECT *, {so_far} AS before FROM ({first}) AS next) AS counted "
         "WHERE before < %s ORDER BY number",
         [team, number, limit, _MOST_IN_PART],
     )
