@@ -141,7 +141,7 @@ def join(app: App, name: str, url: str) -> Joined:
         else:
             aside = _put_aside(shared, kept)
         kept.write(known or state)
-    return Joined(name, person, str(shared.store_path), now(app), aside)
+    return Joined(name, person, str(shared.store_path), now(app, unattended=True), aside)
 
 
 def _put_aside(shared: App, kept: Share) -> str:
@@ -209,14 +209,17 @@ def unshare(app: App, name: str) -> tuple[str, Synced]:
     return document.name, now(app)
 
 
-def now(app: App, *, force: bool = False) -> Synced:
-    """Keep the team's folder in step now; what can't be reached is told in the answer."""
+def now(app: App, *, force: bool = False, unattended: bool = False) -> Synced:
+    """Keep the team's folder in step now; what can't be reached is told in the answer.
+
+    What was changed by hand there goes out where a person asked for just that, so not if `unattended`.
+    """
     _state_of(app)
     shared = _shared(app)
     store = shared.open_store(create=True)
     kept = Share.of(app.home, shared.store_path)
     with app.ledger() as ledger:
-        done = sync(kept, store, clock=app.clock, ledger=ledger, force=force)
+        done = sync(kept, store, clock=app.clock, ledger=ledger, force=force, unattended=unattended)
     if done.change:
         shared.follow(store)
     return done

@@ -84,7 +84,7 @@ def test_one_record_of_the_end_of_time_ends_nothing(pair, tmp_path):
         machine.update(name, f"The build box has {cores} cores.")
         for one in (machine, *pair):
             assert one.sync().error == ""
-    assert desk.body(name) == laptop.body(name) == "The build box has twenty cores."
+    assert desk.body(name) == laptop.body(name) == "The build box has twenty cores.\n"
     # Who may write there takes it away: then it stays away, and nothing is told of it any more.
     git(work, "pull", "--quiet", "--rebase", "origin", "main")
     git(work, "rm", "--quiet", made.file_name)

@@ -103,7 +103,7 @@ def test_a_file_of_anothers_that_lies_there_goes_out_in_nobodys_name(pair, anoth
     assert (shared(bob).store_path / file.name).read_bytes() == data
 
 
-def test_what_nobody_has_signed_there_before_joining_goes_along(pair, work, tmp_path, monkeypatch):
+def test_what_lay_there_before_joining_waits_for_a_person(pair, work, tmp_path, monkeypatch):
     eve = Person(tmp_path / "eve", monkeypatch, work.server.url("eve"))
     work.as_("ann", members.invite, work.team, "eve", "Eve")
     eve.store.joinpath("team").mkdir()
@@ -111,7 +111,9 @@ def test_what_nobody_has_signed_there_before_joining_goes_along(pair, work, tmp_
         "---\nname: port\ndescription: Port.\n---\n\nIt is 80.\n"
     )
     joined = team.join(eve.app, work.name, eve.url)
-    assert (joined.aside, joined.first.told) == ("", 1)
+    assert (joined.aside, joined.first.told) == ("", 0)
+    assert "by hand" in joined.first.held[0]["why"]
+    assert team.now(eve.app).told == 1
     assert eve.texts() == {"port": ("It is 80.", "Eve")}
 
 
@@ -126,7 +128,7 @@ def test_a_memory_that_is_too_long_for_a_team_stays_and_all_else_goes_on(pair):
     ann.wait(hours=1)
     file = shared(ann).store_path / f"{name}.md"
     with file.open("a", encoding="utf-8") as opened:
-        opened.writelines(f"Host {number} is up.\n" for number in range(55_000))
+        opened.writelines(f"Host {'up ' * 4_000}{number}.\n" for number in range(90))
     other = bob.add("The port is 8080.")
     team.share(bob.app, other)
     done = team.now(ann.app)
