@@ -6,6 +6,7 @@ text. What others sent is joined by a commit with two parents.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -120,6 +121,11 @@ class Repository:
         if not ancestor or ancestor == commit:
             return True
         return self._run("merge-base", "--is-ancestor", ancestor, commit)[0] == 0
+
+    def newest(self, *commits: str) -> list[str]:
+        """Return those of two `commits`, "" for none, that the other does not come from."""
+        found = [item for item in dict.fromkeys(commits) if item]
+        return [item for item in found if not any(other != item and self.has(item, other) for other in found)]
 
     def count(self, since: str, until: str) -> int:
         """Return how many commits `until` has that `since` has not."""
@@ -329,3 +335,10 @@ def _last_words(err: str) -> str:
     begins = ("fatal:", "error:", "ERROR", "remote:", "!")
     chosen = [line for line in lines if line.startswith(begins)] or lines
     return chosen[0].removeprefix("fatal: ").removeprefix("error: ")[:200] if chosen else ""
+
+
+def blob_of(data: bytes | None) -> str:
+    """Return what git calls a file with these bytes, "" for none."""
+    if data is None:
+        return ""
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()

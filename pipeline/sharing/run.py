@@ -6,7 +6,6 @@ touched; what is about to be written is noted before it is; and all else is made
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,7 +20,7 @@ from pipeline.sharing.merging import State as Said
 from pipeline.sharing.merging import state_of
 from pipeline.sharing.outgoing import Hold, IsSecret, Look, behind, key_of, takes_all, told_in
 from pipeline.sharing.recorded import records_of
-from pipeline.sharing.repository import OfflineError, RefusedError, Repository, SyncError
+from pipeline.sharing.repository import OfflineError, RefusedError, Repository, SyncError, blob_of
 from pipeline.sharing.revisions import FORGOTTEN, REVISIONS, Note, Record, Revision, records_in
 from pipeline.sharing.signing import held_back, sign
 from pipeline.sharing.state import Known, Share, State
@@ -241,12 +240,8 @@ class _Run:
         changed = {_memory(path) for path in (*came, *fresh, *untold) if path.startswith(f"{REVISIONS}/")}
         self._learn(changed if state.known else {*changed, *self._all()})
         self._take_notes(came, look.notes)
-        missing = {path: ours[path] for path in lacking - mended}
-        parents = [item for item in dict.fromkeys((incoming, main)) if item]
-        if len(parents) == 2 and repository.has(main, incoming):
-            parents = [incoming]
-        elif len(parents) == 2 and repository.has(incoming, main):
-            parents, missing = [main], {}
+        parents = repository.newest(incoming, main)
+        missing = {path: ours[path] for path in lacking - mended} if parents != [main] else {}
         if parents == [incoming] and not fresh and not missing:
             if incoming != main:
                 repository.move(incoming)
@@ -319,14 +314,14 @@ class _Run:
                 list(meaning.first),
                 meaning.path,
                 meaning.path,
-                _blob(meaning.file),
+                blob_of(meaning.file),
                 asks,
             )
         for ident, path in placed(known).items():
             item = known[ident]
             if item.placed != path or (ident in changed and item.path != path):
                 item.placed = path
-                item.blob = _blob(renamed(self._said_of(ident), path))
+                item.blob = blob_of(renamed(self._said_of(ident), path))
 
     def _said_of(self, ident: str) -> Said:
         if ident not in self._said:
@@ -347,7 +342,7 @@ class _Run:
             if item.blob:
                 there.discard(path)
         files |= dict.fromkeys(there)
-        if listed.get(README_FILE) != _blob(README.encode()):
+        if listed.get(README_FILE) != blob_of(README.encode()):
             files[README_FILE] = README.encode()
         now = self._clock.now()
         message = f"{fresh} new from {self._state.machine}" if fresh else "Join what two machines told"
@@ -443,10 +438,3 @@ def _memory(path: str) -> str:
 
 def _notes(paths: Iterable[str]) -> list[str]:
     return [path for path in paths if path.startswith(f"{FORGOTTEN}/")]
-
-
-def _blob(data: bytes | None) -> str:
-    """Return what git calls a file with these bytes, "" for none."""
-    if data is None:
-        return ""
-    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()

@@ -109,11 +109,11 @@ class State:
         return list(self.strange.values())
 
     def tell_odd(self, found: Mapping[str, str]) -> None:
-        """Note what is wrong at each place of `found`, or with "" that nothing is any more."""
-        for place, line in found.items():
-            self.strange.pop(place, None)
+        """Note what is wrong at each key of `found`, or with "" that nothing is any more."""
+        for where, line in found.items():
+            self.strange.pop(where, None)
             if line:
-                self.strange[place] = visible_name(line)
+                self.strange[where] = visible_name(line)
         self.strange = dict(list(self.strange.items())[-_MOST_ODD:])
 
     def set_right(self, now: datetime) -> None:

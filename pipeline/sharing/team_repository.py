@@ -146,17 +146,17 @@ class TeamRepository(Repository):
             folder = f"{REVISIONS}/{item.memory}" if item.memory != _NOTES else FORGOTTEN
             file_name = f"{folder}/{item.digest}.json"
             # What is said of a memory after what could not be taken mends that.
-            place = file_name if folder == FORGOTTEN else folder
+            key = file_name if folder == FORGOTTEN else folder
             try:
                 record = read_record(file_name, item.body.encode())
                 names = people.get(item.author, (item.author,))
                 self._require_own_name(record, names, files)
                 self.people[record.machine] = visible_name(names[0])
             except (InputError, DocumentError) as error:
-                self.odd.pop(place, None)
-                self.odd[place] = f"{item.author}: {error}"
+                self.odd.pop(key, None)
+                self.odd[key] = f"{item.author}: {error}"
                 continue
-            self.odd[place] = ""
+            self.odd[key] = ""
             files[file_name] = item.body.encode()
         before = self.tip(INCOMING)
         known = self.files(before, *files) if files else {}

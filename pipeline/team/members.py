@@ -8,7 +8,7 @@ from pipeline.core.errors import InputError, TeamError
 from pipeline.record import record
 from pipeline.safety.invisible import visible_line, visible_name
 
-_LONGEST_NAME = 80
+_LONGEST_PERSON = 80
 _NOBODY = frozenset(
     ("you", "me", "yourself", "nobody", "somebody", "everybody", "the team", "claude", "reverie")
 )
@@ -58,7 +58,7 @@ def is_a_name(person: str) -> bool:
     words = person.casefold().split()
     return (
         bool(words)
-        and len(person) <= _LONGEST_NAME
+        and len(person) <= _LONGEST_PERSON
         and visible_line(person) == person == visible_name(person)
         and person.casefold() not in _NOBODY
         and "and" not in words[1:-1]
@@ -69,7 +69,7 @@ def _require_a_name(person: str) -> None:
     if not is_a_name(person):
         raise InputError(
             f"nobody can be called {visible_name(person)!r} in a team",
-            fix=f"Name one person, on one line, in {_LONGEST_NAME} characters at most, and not as 'you'.",
+            fix=f"Name one person, on one line, in {_LONGEST_PERSON} characters at most, and not as 'you'.",
         )
 
 
