@@ -24,6 +24,14 @@ from tests.support.teammates import Person
 pytestmark = pytest.mark.postgres
 
 
+@pytest.fixture(autouse=True)
+def _eve_leaves(work):
+    """Other tests have her as a stranger."""
+    yield
+    for known in work.as_("eve", members.teams):
+        work.as_("eve", members.leave, known.id)
+
+
 @pytest.fixture
 def another(pair, work, tmp_path, monkeypatch):
     """A second team, of Ann's, which Bob and Eve are let into; its name, and Eve."""
