@@ -1,14 +1,18 @@
 """What every test gets: a temporary home, a clean environment, and no live model calls."""
 
+import gc
 import itertools
 import os
 import time
+from collections.abc import Generator
+from functools import cached_property
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 from xdist.remote import Producer  # type: ignore[import-untyped]
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
+from xdist.workermanage import WorkerController  # type: ignore[import-untyped]
 
 from pipeline.hooklib import zone
 from tests.support.hooks import note_home
@@ -65,11 +69,42 @@ class _Together(LoadScopeScheduling):  # type: ignore[misc]
     def _split_scope(self, nodeid: str) -> str:
         return next((starts[0] for starts in TOGETHER if nodeid.startswith(starts)), nodeid)
 
+    # xdist looks through all that a process ever ran after each test, and through the names of all for the
+    # next one: with thousands of tests, seconds of a core.
+
+    def mark_test_complete(self, node: WorkerController, item_index: int, duration: float = 0) -> None:
+        super().mark_test_complete(node, item_index, duration)
+        units = self.assigned_work[node]
+        scope = self._split_scope(self.registered_collections[node][item_index])
+        if all(units[scope].values()):
+            del units[scope]
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        scope, unit = self.workqueue.popitem(last=False)
+        self.assigned_work[node][scope] = unit
+        node.send_runtest_some([self._numbers[test] for test, done in unit.items() if not done])
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        """Each test's place in the collection, which is the same in every process."""
+        return {test: number for number, test in enumerate(self.collection)}
+
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling | None:
     """Let ``--dist loadgroup`` go by what stays together."""
     return _Together(config, log) if config.getvalue("dist") == "loadgroup" else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Look for no garbage among what is collected: thousands of tests that stay till the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from pipeline.app.application import App
 from pipeline.app.estimates import estimate
 from pipeline.app.to_be_read import to_be_read
-from pipeline.core.errors import InputError, UsageError
+from pipeline.core.errors import InputError, ReverieError, UsageError
 from pipeline.ledger import Ledger, batches, conversations, jobs, runs, utterances
 from pipeline.ledger.batches import Progress
 from pipeline.ledger.conversations import Conversation
@@ -22,7 +22,8 @@ class Offer:
     """What an order would read: `items`, in so many calls, for about `dollars` and at most `most_dollars`.
 
     `single_dollars` is about what the same costs without batches. `others` counts conversations that no
-    batch takes, since they are short or were read in part.
+    batch takes, since they are short or were read in part. `refusal` says why no batch can be sent as it is
+    set now, "" where one can.
     """
 
     items: tuple[Conversation, ...]
@@ -31,6 +32,7 @@ class Offer:
     most_dollars: float
     single_dollars: float
     others: int
+    refusal: str
 
 
 @record
@@ -67,7 +69,16 @@ def offer(app: App, *, everything: bool, each: Callable[[int], object] = int) ->
         round(sum(row["most"] for row in rows) * BATCH_SHARE, 4),
         round(single, 4),
         len(ready) - len(items),
+        _refusal(app),
     )
+
+
+def _refusal(app: App) -> str:
+    try:
+        require_provider(app)
+    except ReverieError as error:
+        return f"{error}. {error.fix}"
+    return ""
 
 
 def require_provider(app: App) -> None:

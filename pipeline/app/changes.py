@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from difflib import SequenceMatcher
+from dataclasses import dataclass, fields
+from difflib import SequenceMatcher, unified_diff
 from typing import Literal
 
 from pipeline.core.errors import DocumentError
 from pipeline.domain.memory import OF_PROCEDURES, Memory
 from pipeline.domain.sentences import Sentence, sentences
+from pipeline.hooklib.plain import whole_lines
 from pipeline.store import ARCHIVE, FileDiff, is_live
 from pipeline.store.files import document
 from pipeline.verify.provenance import sources_of
@@ -33,6 +34,8 @@ _FIELDS = (
     "relations",
     "sources",
     "replaces",
+    "confidence",
+    "aliases",
 )
 _LISTS = (*OF_PROCEDURES, "blockers")
 """Fields whose lines are shown one by one (`MemoryChange.lists`)."""
@@ -97,7 +100,20 @@ class MemoryChange:
             old, new = getattr(self.before, name), getattr(self.after, name)
             if old != new:
                 found.append((name, str(old), str(new)) if name in _TOLD else (name, "", ""))
+        was, now = self.before.extra, self.after.extra
+        for name in dict.fromkeys((*was, *now)):
+            if was.get(name) != now.get(name):
+                found.append((name, str(was.get(name, "nothing")), str(now.get(name, "nothing"))))
         return tuple(found)
+
+    @property
+    def rest(self) -> tuple[tuple[str, object, object], ...]:
+        """Return name, old and new value of whatever differs, in a change that `fields` say nothing of."""
+        sides = (self.before, self.after)
+        values = [
+            (item.name, *(getattr(side, item.name) for side in sides if side)) for item in fields(Memory)
+        ]
+        return tuple((name, old, new) for name, old, new in values if old != new)
 
     @property
     def lists(self) -> tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]:
@@ -188,6 +204,13 @@ def compare(change: MemoryChange, others: Sequence[MemoryChange]) -> list[Line]:
         lines += [Line("new", _words(part)) for part in fresh[len(gone) :]]
         lines += [Line("kept", _words(part)) for part in new[new_from:new_to] if part.key in kept]
     return lines
+
+
+def as_text(change: FileDiff) -> str:
+    """Return `change` as a unified diff."""
+    before = whole_lines((change.before or b"").decode("utf-8", "replace"))
+    after = whole_lines((change.after or b"").decode("utf-8", "replace"))
+    return "".join(unified_diff(before, after, f"a/{change.path}", f"b/{change.path}"))
 
 
 def _spoken_for(memory: Memory | None, gone: Sentence, heirs: Iterable[Memory]) -> str:

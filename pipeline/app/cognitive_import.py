@@ -25,7 +25,6 @@ from pipeline.core.ids import new_id
 from pipeline.domain.memory import Memory
 from pipeline.formats.front_matter_notes import home_of
 from pipeline.hooklib import places
-from pipeline.hooklib.front_matter import text_of
 from pipeline.hooklib.memory_format import GRAPH, MAX_FILE, NOT_MEMORIES, VAULT
 from pipeline.revision import Door
 from pipeline.safety.invisible import visible_name
@@ -36,6 +35,8 @@ from pipeline.store.files import document as files
 from pipeline.store.files import versions
 from pipeline.store.files.layout import EDGES, EPISODES, Problem, memory_files, memory_folders, read_regular
 from pipeline.store.files.names import common_form, moved_path
+from pipeline.store.files.scanning import collector_paused
+from pipeline.store.graph import edge_file
 from pipeline.text.dates import parse_day
 from pipeline.text.humanize import count
 from pipeline.verify.flaw import Flaw
@@ -94,6 +95,11 @@ def import_from(
         with unpacked(folder.expanduser()) as root:
             return import_from(app, root, dry_run=dry_run, instead=instead, force=force)
     root = _root(app, folder)
+    with collector_paused():
+        return _take_in(app, root, dry_run=dry_run, instead=instead, force=force)
+
+
+def _take_in(app: App, root: Path, *, dry_run: bool, instead: bool, force: bool) -> Imported:
     counts = _held(root)
     store = _store(app, dry_run=dry_run)
     taking = _Taking(app, store, root, instead=instead, force=force)
@@ -325,7 +331,8 @@ class _Taking:
         data = self._read(path, MAX_FILE)
         if data is None:
             return
-        edge_id = _edge_id(data, path)
+        # One that can't be read comes along as it is; `reverie doctor` says what is wrong with it.
+        edge_id = edge_file.id_in(data, path)
         known = here.get(edge_id) or here.get(path)
         if known is not None and known[1] == data:
             self._row(path, known[0], "edge", "there")
@@ -367,18 +374,8 @@ def _edges(root: Path) -> dict[str, tuple[str, bytes]]:
     for path in edge_paths(root, []):
         data = bytes_of(root, path, MAX_FILE, [])
         if data is not None:
-            found[_edge_id(data, path) or path] = (path, data)
+            found[edge_file.id_in(data, path) or path] = (path, data)
     return found
-
-
-def _edge_id(data: bytes, path: str) -> str:
-    try:
-        front = files.split(data, path).front
-        held = files.read_front(front, path) if front is not None else None
-    except DocumentError:
-        # It comes along as it is; `reverie doctor` says what is wrong with it.
-        return ""
-    return text_of((held or {}).get("id"))
 
 
 def _joined(here: bytes, more: bytes) -> bytes:

@@ -38,8 +38,8 @@ def estimate(
 ) -> dict[str, Any]:
     """Return what reading one conversation as a whole would cost, estimated from its characters.
 
-    The second reader is counted in. Nothing when it goes by rules (`offline`), or is too short to be read
-    as a whole.
+    The second reader is counted in. Nothing when it goes by rules (`offline`). One that is too short to be
+    read as a whole is read by its turns, which is about as much; ``note`` says so.
     """
     spoken = utterances.utterances_of_conversation(ledger, item.id)
     needed = sum(size(utterance) for utterance in spoken)
@@ -53,14 +53,15 @@ def estimate(
     )
     usage = budget.Usage(input_tokens=tokens_in, output_tokens=tokens_out, estimated=True)
     bound = most(settings, chars, windows)
-    short = offline or len(spoken) < settings.extraction.min_conversation_messages
+    is_short = len(spoken) < settings.extraction.min_conversation_messages
     return {
         "conversation": item.id,
         "file": item.source_file,
         "from": item.first_message_at,
         "messages": len(spoken),
-        "calls": 0 if short else _CALLS * windows,
-        "tokens": 0 if short else usage.total,
-        "most": 0.0 if short else round(budget.dollars(settings.model.model, bound), 4),
-        "dollars": 0.0 if short else round(budget.dollars(settings.model.model, usage), 4),
+        "note": "by rules" if offline else "short: read by its turns" if is_short else "",
+        "calls": 0 if offline else _CALLS * windows,
+        "tokens": 0 if offline else usage.total,
+        "most": 0.0 if offline else round(budget.dollars(settings.model.model, bound), 4),
+        "dollars": 0.0 if offline else round(budget.dollars(settings.model.model, usage), 4),
     }

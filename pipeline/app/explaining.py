@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.app import retired
+from pipeline.app import history, retired
 from pipeline.app.application import App
+from pipeline.app.changes import compare
 from pipeline.app.status import run_row
+from pipeline.core.clock import parse_time
 from pipeline.core.home import Home
 from pipeline.domain.memory import Evidence, Memory
 from pipeline.domain.sentences import sentences
@@ -17,7 +20,7 @@ from pipeline.hooklib.ownership import TOLD
 from pipeline.intake.authors import note_authors
 from pipeline.ledger import Ledger, runs, utterances
 from pipeline.search.refresh import borne_out
-from pipeline.store import Document, HandEdit, Store
+from pipeline.store import Document, HandEdit, Store, is_arrival, turns_of
 from pipeline.store.files.document import parse
 from pipeline.store.files.identity import Identity
 from pipeline.store.ownership.permission import is_adoptable, why_left
@@ -39,7 +42,8 @@ class Why:
     sign that is known, None for one that is as Reverie wrote it. A source without a quote is a file that
     Claude wrote; its ``after`` are the last things the person said before. `waits` says that a person's yes
     to all (`reverie adopt`) is needed before Reverie changes the file, `left` why it is not changed even so,
-    "" where neither is. `told` is its newest revision where it is kept in step with others.
+    "" where neither is. `told` is its newest revision where it is kept in step with others. `later` are the
+    changes of its words since it was written, newest first, as far as they are kept.
     """
 
     memory: Memory
@@ -57,14 +61,29 @@ class Why:
     waits: bool = False
     left: str = ""
     told: Told | None = None
+    later: tuple[Reworded, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reworded:
+    """One change of the words of a memory: when and by whom, its short id, and what became what.
+
+    `at` is None where nobody knows. `words` are pairs of old and new, of which one may be "".
+    """
+
+    at: datetime | None
+    by: str
+    run: str
+    words: tuple[tuple[str, str], ...]
 
 
 def why(app: App, name: str) -> Why:
     """Return where the memory `name` of the store of `app` comes from: lines, speakers, runs, models."""
     store = app.open_store()
     with app.ledger(to_look=True) as ledger:
-        note_authors(ledger, store, now=app.clock.now(), keep=False)
         document = retired.read(store, name)
+        if note_authors(ledger, store, now=app.clock.now(), keep=False, documents=[document]):
+            document = retired.read(store, name)
         sources_given = document.memory.sources
         found = sentences(document.memory.body)
         sources = tuple(
@@ -81,6 +100,7 @@ def why(app: App, name: str) -> Why:
             if (run := runs.run(ledger, run_id)) is not None
         )
     edit = next((edit for edit in store.hand_edits() if _still_stands(edit, document)), None)
+    newest = _newest_revision(app, store, document)
     hand = TOLD if borne_out(app.home, [document]) else document.hand
     return Why(
         document.memory,
@@ -101,8 +121,33 @@ def why(app: App, name: str) -> Why:
         author=document.identity,
         waits=is_adoptable(document, store),
         left=why_left(document, store),
-        told=_newest_revision(app, store, document),
+        told=newest,
+        later=_reworded(app, document, newest),
     )
+
+
+def _reworded(app: App, document: Document, newest: Told | None) -> tuple[Reworded, ...]:
+    memory = document.memory
+    if not memory.created or not memory.updated:
+        return ()
+    found: list[Reworded] = []
+    for change in history.of_memory(app, document):
+        generation = change.entry.generation
+        if generation is None or generation.undone or turns_of(generation.run)[1]:
+            continue
+        lines = [line for item in change.shown if item.before and item.after for line in compare(item, ())]
+        words = [(line.text, line.by) for line in lines if line.state == "gone"]
+        spoken = {new for _, new in words}
+        words += [("", line.text) for line in lines if line.state == "new" and line.text not in spoken]
+        if words:
+            at = change.entry.at
+            if not found and newest is not None and not newest.here and is_arrival(generation.run):
+                at = parse_time(newest.at) or at  # Not when it came here.
+            found.append(Reworded(at, change.entry.by, change.entry.short, tuple(words)))
+    if not found and newest is not None and not newest.here and memory.updated > memory.created:
+        # It came as it is, and what was changed before is known where that was done.
+        found.append(Reworded(memory.updated, f"machine {newest.machine}", "", ()))
+    return tuple(found)
 
 
 def _newest_revision(app: App, store: Store, document: Document) -> Told | None:

@@ -20,9 +20,9 @@ _COST = {
     "claude-cli": "from your Claude account, counted as if by the token",
     "anthropic": "by the token, on your API key",
 }
-_LEAVES = (
-    "the dialogue of finished turns, secrets taken out first, to {provider}; nothing else, to nobody else"
-)
+_LEAVES = "the dialogue of finished turns, secrets taken out first, to {provider}"
+_ALL = "; nothing else, to nobody else"
+_ALSO = "memories, to {others}, as you typed `reverie sync init` or `reverie team join`"
 
 _STOP = (
     "`reverie mode off` for now; {plugin}`reverie uninstall` takes {what} out, with --purge everything but"
@@ -59,12 +59,25 @@ def facts(app: App, *, project_only: bool = False) -> Facts:
         for_all_projects=str(Home(app.home).user_store),
         model=_model(app, provider, why),
         cost=_cost(app, provider),
-        leaves_the_machine="nothing" if provider == "offline" else _LEAVES.format(provider=_maker(app)),
+        leaves_the_machine=_leaves(app, provider),
         mode=f"{mode}: {EFFECT[mode]}",
         in_a_session=_in_a_session(project_only=project_only),
         stop=_stop(),
         state=str(app.home),
     )
+
+
+def _leaves(app: App, provider: str) -> str:
+    """Return what goes to whom: the model's provider, and who memories are in step with."""
+    found = [] if provider == "offline" else [_LEAVES.format(provider=_maker(app))]
+    if not Home(app.home).sharing.is_dir():
+        alone = app.settings.embeddings.provider in ("off", "wordllama")
+        return f"{found[0]}{_ALL if alone else ''}" if found else "nothing"
+    from pipeline.sharing.turn import turns  # In most homes nothing is kept in step.
+
+    others = list(dict.fromkeys(turn.team or turn.remote for turn in turns(app.home)))
+    found += [_ALSO.format(others=", ".join(others))] if others else []
+    return "; ".join(found) or "nothing"
 
 
 def wired(project: Path) -> list[str]:

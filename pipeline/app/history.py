@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -18,7 +17,6 @@ from pipeline.app.scopes import Scope, scope_of
 from pipeline.consolidation import vetoes
 from pipeline.core.errors import DocumentError, InputError, ReverieError, StoreError
 from pipeline.core.ids import digest, new_id
-from pipeline.hooklib.plain import whole_lines
 from pipeline.ledger import dreams
 from pipeline.recall.prepared import hook_state
 from pipeline.revision import Door
@@ -56,7 +54,8 @@ _NEVER = datetime.max.replace(tzinfo=UTC)
 class Entry:
     """One change as a line of the history: `short` means it to every command, `what` says what it did.
 
-    One that was made by hand has a `hand_edit` and no `generation`, no id, and can't be undone.
+    One that was made by hand has a `hand_edit` and no `generation`, no id, and can't be undone. Where nobody
+    knows when, since the file is gone, it was later than `since`.
     """
 
     at: datetime | None
@@ -66,6 +65,12 @@ class Entry:
     generation: Generation | None = None
     hand_edit: HandEdit | None = None
     scope: Scope = "project"
+    since: datetime | None = None
+
+    @property
+    def order(self) -> datetime:
+        """Return when it happened, as far as that is known, to put it into its place."""
+        return self.at or self.since or _NEVER
 
     @property
     def state(self) -> str:
@@ -122,7 +127,7 @@ def _together(first: list[Entry], second: list[Entry]) -> list[Entry]:
     found: list[Entry] = []
     first, second = first[:], second[:]
     while first and second:
-        later = first if (first[0].at or _NEVER) >= (second[0].at or _NEVER) else second
+        later = first if first[0].order >= second[0].order else second
         found.append(later.pop(0))
     return [*found, *first, *second]
 
@@ -223,13 +228,6 @@ def newest_of(app: App, path: str, deed: str) -> str:
 def diff(app: App, what: str = "") -> list[FileDiff]:
     """Return what a change (see `change`) did, file by file."""
     return list(change(app, what).files)
-
-
-def as_text(change: FileDiff) -> str:
-    """Return `change` as a unified diff."""
-    before = whole_lines((change.before or b"").decode("utf-8", "replace"))
-    after = whole_lines((change.after or b"").decode("utf-8", "replace"))
-    return "".join(difflib.unified_diff(before, after, f"a/{change.path}", f"b/{change.path}"))
 
 
 def undo(app: App, run: str) -> Undone:
@@ -343,14 +341,23 @@ def _entries(store: Store, snapshot: Snapshot, done: _Done) -> Iterator[Entry]:
     edits = [
         (edit, _by_hand(edit, snapshot)) for edit in store.hand_edits() if not done.elsewhere(store, edit)
     ]
-    fresh = [entry for edit, entry in edits if edit.found_by is None]
-    fresh.sort(key=lambda entry: entry.at or _NEVER, reverse=True)
+    fresh = [
+        replace(entry, since=None if edit.at else _last_touched(kept, edit.path))
+        for edit, entry in edits
+        if edit.found_by is None
+    ]
+    fresh.sort(key=lambda entry: entry.order, reverse=True)
     for item in kept:
-        while fresh and (item.at is None or (fresh[0].at or _NEVER) >= item.at):
+        while fresh and (item.at is None or fresh[0].order >= item.at):
             yield fresh.pop(0)
         yield Entry(item.at, by_whom(item), _what(store, item, short, kept), short[item.run], item)
         yield from (entry for edit, entry in edits if edit.found_by == item.number)
     yield from fresh
+
+
+def _last_touched(kept: Iterable[Generation], path: str) -> datetime | None:
+    """Return when the newest of `kept` came that touched the file at `path`."""
+    return next((item.at for item in kept if any(file.path == path for file in item.files)), None)
 
 
 def _by_hand(edit: HandEdit, snapshot: Snapshot) -> Entry:
@@ -381,7 +388,7 @@ def _what(store: Store, item: Generation, short: Mapping[str, str], kept: list[G
 
 def _done(word: str, names: list[str]) -> str:
     files = f"{count(len(names), 'file')}: " if word == _ADOPTED else ""
-    return f"{word} {files}{_listed(names)}"
+    return f"{word} {files}{listed(names)}"
 
 
 def _named(change: MemoryChange) -> str:
@@ -389,7 +396,8 @@ def _named(change: MemoryChange) -> str:
     return former + change.memory.name
 
 
-def _listed(names: list[str]) -> str:
+def listed(names: list[str]) -> str:
+    """Return the first of `names`, and how many more there are."""
     more = len(names) - _MOST_NAMES
     return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 

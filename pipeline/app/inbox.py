@@ -6,19 +6,21 @@ Each scope has an inbox of its own; the numbers of all are different. `holder` s
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 from pipeline.app import forgetting, scopes
 from pipeline.app.application import App
 from pipeline.app.proposals import Preview, body_of, edited, planned_by, preview
-from pipeline.app.scopes import scope_of
+from pipeline.app.scopes import Scope, scope_of
 from pipeline.consolidation.commit.execute import promoted_by
-from pipeline.core.errors import ConflictError, InputError, UsageError
+from pipeline.core.errors import ConflictError, InputError, ReverieError, UsageError
 from pipeline.core.home import Home
 from pipeline.hooklib.plain import clipped
 from pipeline.ledger import Ledger
 from pipeline.ledger.inbox import (
     ADOPTED,
+    OFFERED,
     InboxItem,
     amend_inbox,
     count_inbox,
@@ -36,7 +38,9 @@ _LONGEST_RANGE = 40
 def waiting(app: App) -> list[dict[str, Any]]:
     """Return what waits in the inboxes of the scopes here, oldest first."""
     with app.ledger(to_look=True) as ledger:
-        return [_row(scope, item) for scope, item in _open(app, ledger)]
+        # It looks at folders: once for each scope, not for each item.
+        named = cache(scope_of)
+        return [_row(named(scope), item) for scope, item in _open(app, ledger)]
 
 
 def number_waiting(app: App) -> int:
@@ -50,14 +54,15 @@ def number_waiting(app: App) -> int:
 def item(app: App, number: int) -> dict[str, Any]:
     """Return one inbox item; InputError when nothing waits under that number."""
     with app.ledger(to_look=True) as ledger:
-        return _row(*_item(app, ledger, number))
+        scope, found = _item(app, ledger, number)
+        return _row(scope_of(scope), found)
 
 
 def shown(app: App, number: int) -> tuple[dict[str, Any], Preview]:
     """Return one inbox item, and what a yes would do to the memories as they are now."""
     with app.ledger(to_look=True) as ledger:
         scope, found = _item(app, ledger, number)
-    return _row(scope, found), preview(scope, found)
+    return _row(scope_of(scope), found), preview(scope, found)
 
 
 def chosen(app: App, words: list[str], *, everything: bool = False, kind: str = "") -> list[int]:
@@ -110,13 +115,13 @@ def reject(app: App, number: int) -> dict[str, Any]:
             forgetting.note_rejected(scope, found)
             decide_inbox(ledger, number, "rejected", now=app.clock.now())
         hook_state.refresh(ledger, app.home, app.settings, app.clock)
-        return _row(scope, found)
+        return _row(scope_of(scope), found)
 
 
 def decided(app: App, most: int) -> list[dict[str, Any]]:
     """Return what was accepted and rejected in the inboxes here, `most` of it, the last first."""
     with app.ledger(to_look=True) as ledger:
-        looked = {str(scope.store_path): scope for scope in _looked(app)}
+        looked = {str(scope.store_path): scope_of(scope) for scope in _looked(app)}
         found = [item for item in list_inbox(ledger, None, None) if item.store in looked and item.decided_at]
     found.sort(key=lambda item: item.decided_at or 0, reverse=True)
     return [
@@ -142,7 +147,10 @@ def take_back_rejections(app: App, numbers: Iterable[int]) -> int:
 
 
 def accept(app: App, number: int) -> dict[str, Any]:
-    """Do what an inbox item proposes, on the person's word, also to a pinned or hand-edited memory."""
+    """Do what an inbox item proposes, on the person's word, also to a pinned or hand-edited memory.
+
+    What it gives to a team is sent at once; ``unsent`` says why it can't be, and it goes with the next sync.
+    """
     app.require_settings()
     with app.ledger() as ledger:
         with ledger.transaction():
@@ -160,7 +168,19 @@ def accept(app: App, number: int) -> dict[str, Any]:
             decide_inbox(ledger, number, "accepted", now=app.clock.now())
         hook_state.refresh(ledger, app.home, app.settings, app.clock)
     planned.app.follow(planned.door.store)
-    return _row(scope, found)
+    row = _row(scope_of(scope), found)
+    return {**row, "unsent": _send(scope)} if found.kind == OFFERED else row
+
+
+def _send(app: App) -> str:
+    """Give the team what a person said yes to; return why it waits for the next sync, "" if it does not."""
+    from pipeline.app import team  # Deferred: few are in one.
+
+    try:
+        done = team.now(app, unattended=True)
+    except ReverieError as error:
+        return f"{error}. {error.fix}"
+    return f"{done.error}. {done.fix}" if done.error else ""
 
 
 def text_of(app: App, number: int) -> str:
@@ -186,7 +206,8 @@ def edit(app: App, number: int, text: str, *, seen: str | None = None) -> dict[s
                 fix=f"`reverie inbox show {number}` shows it as it is now.",
             )
         amend_inbox(ledger, found, edited(scope, found, text))
-        return _row(*_item(app, ledger, number))
+        scope, found = _item(app, ledger, number)
+        return _row(scope_of(scope), found)
 
 
 def turned(app: App, ledger: Ledger, run: str) -> None:
@@ -267,7 +288,7 @@ def _item(app: App, ledger: Ledger, number: int) -> tuple[App, InboxItem]:
     raise nothing_waits(number)
 
 
-def _row(scope: App, item: InboxItem) -> dict[str, Any]:
+def _row(scope: Scope, item: InboxItem) -> dict[str, Any]:
     return {
         "id": item.id,
         "kind": item.kind,
@@ -275,6 +296,6 @@ def _row(scope: App, item: InboxItem) -> dict[str, Any]:
         "reason": item.reason,
         "at": item.created_at,
         "run": item.run_id,
-        "scope": scope_of(scope),
+        "scope": scope,
         "payload": item.payload,
     }

@@ -47,22 +47,27 @@ class KeptStores:
         self._free: list[dict[Path, Store]] = []
         self._made = 0
         self._warming = False
+        self._waiting = 0
         self._turn = Condition()
 
-    def warm(self, look: Callable[[Stores], object]) -> None:
-        """Let `look` open the first set, in a thread of its own; who asks meanwhile waits for that set.
+    def warm(self, *looks: Callable[[Stores], object]) -> None:
+        """Let the first of `looks` open the first set, in a thread of its own; who asks then waits for it.
 
-        What goes wrong in it goes wrong again for who asks, and is told there.
+        The others follow while nobody waits: not every page needs what they find. What goes wrong goes wrong
+        again for who asks, and is told there.
         """
         with self._turn:
             self._warming = True
             self._made += 1
-        Thread(target=self._warmed, args=(look,), name="reverie-warm", daemon=True).start()
+        Thread(target=self._warmed, args=looks, name="reverie-warm", daemon=True).start()
 
-    def _warmed(self, look: Callable[[Stores], object]) -> None:
+    def _warmed(self, *looks: Callable[[Stores], object]) -> None:
         stores: dict[Path, Store] = {}
         try:
-            look(stores)
+            for number, look in enumerate(looks):
+                if number and self._waiting:
+                    break
+                look(stores)
         except (ReverieError, OSError) as error:
             LOG.info("the stores could not be opened ahead: %s", cause(error))
         finally:
@@ -85,7 +90,9 @@ class KeptStores:
 
     def _take(self) -> dict[Path, Store]:
         with self._turn:
+            self._waiting += 1
             self._turn.wait_for(lambda: not self._warming)
+            self._waiting -= 1
             if self._made:
                 self._turn.wait_for(lambda: self._free, None if self._made >= MOST else PATIENCE_SECONDS)
             if self._free:

@@ -9,9 +9,10 @@ from typing import Any
 
 from pipeline.app.application import App
 from pipeline.app.carried_here import require_elsewhere
-from pipeline.core.errors import InputError
-from pipeline.sharing import repository
+from pipeline.core.errors import InputError, ReverieError
+from pipeline.sharing import git
 from pipeline.sharing.overview import overview
+from pipeline.sharing.repository import BRANCH
 from pipeline.sharing.run import Synced, sync
 from pipeline.sharing.state import Share, State, machine_id
 from pipeline.store.files.layout import private_folder
@@ -35,30 +36,36 @@ def init(app: App, named: str, *, force: bool = False) -> Begun:
     """
     app.require_settings()
     _require_own(app)
-    remote = repository.remote_named(named)
+    remote = git.remote_named(named)
     made = _prepared(app, remote)
     store = app.open_store(create=True)
     private_folder(store.root)
     share = Share.of(app.home, store.path)
     with share.locked():
         before = share.read()
-        state = before or State(remote=remote, machine=machine_id(app.home), store=str(store.path))
+        state = share.read() or State(remote=remote, machine=machine_id(app.home), store=str(store.path))
         former = state.remote if state.remote != remote else ""
         if former or force:
             state.remote, state.seen = remote, ""
         share.write(state)
-    first = now(app, force=force)
-    if first.error and (before is None or former):
+    try:
+        first = now(app, force=force)
+        if first.error and (before is None or former):
+            raise InputError(first.error, file=remote, fix=first.fix)
+    except ReverieError:
         with share.locked():
-            _put_back(share, before, former)
-        raise InputError(first.error, file=remote, fix=first.fix)
+            _put_back(share, before)
+        raise
+    folder = Path(remote.removeprefix("file://"))
+    if folder.is_absolute():
+        git.show_branch(folder, BRANCH)
     return Begun(remote, made, former, first)
 
 
 def now(app: App, *, force: bool = False) -> Synced:
     """Keep the memories of `app` in step now; what can't be reached is told in the answer.
 
-    Raises InputError where they are kept in step with nothing, SyncError where our own repository fails.
+    Raises InputError where they are not synced, SyncError where our own repository fails.
     """
     app.require_settings()
     share = _share(app)
@@ -70,9 +77,9 @@ def now(app: App, *, force: bool = False) -> Synced:
     return done
 
 
-def status(app: App) -> dict[str, Any]:
-    """Return how it stands: the remote is asked for what waits there."""
-    return overview(_share(app), app.open_store(), now=app.clock.now())
+def status(app: App, *, ask: bool = True) -> dict[str, Any]:
+    """Return how it stands; the remote is asked for what waits there, if one may `ask`."""
+    return overview(_share(app), app.open_store(), now=app.clock.now(), ask=ask)
 
 
 def leave(app: App) -> str:
@@ -89,9 +96,9 @@ def _share(app: App) -> Share:
     share = Share.of(app.home, app.store_path)
     if not share.file.is_file():
         raise InputError(
-            "these memories are kept in step with nothing",
+            "these memories are not synced with another machine",
             file=str(app.store_path),
-            fix="`reverie sync init REMOTE` begins; a format of another program needs its PATH as well.",
+            fix="`reverie sync init REMOTE` begins that. Another program's files need a format and a PATH.",
         )
     return share
 
@@ -117,17 +124,18 @@ def _prepared(app: App, remote: str) -> bool:
             file=remote,
             fix="Name an empty folder; a bare repository is made in it.",
         )
-    if repository.is_repository(folder):
+    if git.is_repository(folder):
         return False
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError("there is something else", file=remote, fix="Name an empty folder, or a new one.")
-    repository.make_remote(folder)
+    git.make_remote(folder, BRANCH)
     return True
 
 
-def _put_back(share: Share, before: State | None, former: str) -> None:
-    if before is None:
-        share.forget()
-    else:
-        before.remote = former
+def _put_back(share: Share, before: State | None) -> None:
+    """Leave `share` as it was; what our own repository got meanwhile is found there by the next sync."""
+    if before is not None:
         share.write(before)
+        return
+    share.forget()
+    shutil.rmtree(share.repository, ignore_errors=True)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from pipeline.app.application import App
+from pipeline.app.history import listed
 from pipeline.core.errors import DocumentError, InputError
 from pipeline.sharing.turn import Turn, turn_of
 from pipeline.store import FileDiff, is_arrival, is_live, last_turn
 from pipeline.store.files import document
 from pipeline.text.humanize import count
-
-_MOST_NAMES = 3
 
 
 class TakesAwayError(InputError):
@@ -51,10 +50,9 @@ def require_fit(app: App, run: str, *, for_all: bool) -> None:
 
 
 def _takes_away(turn: Turn, names: list[str], run: str) -> TakesAwayError:
-    more = len(names) - _MOST_NAMES
-    listed = ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    what = count(len(names), "memory", "memories")
     return TakesAwayError(
-        f"this would take {count(len(names), 'memory', 'memories')} away from {_others(turn)}: {listed}",
+        f"this would take {what} away from {_others(turn)}: {listed(names)}",
         fix=f"`reverie undo {run} --yes`, if that is meant.",
     )
 

@@ -22,6 +22,8 @@ from pipeline.hooklib.ownership import TEAM
 from pipeline.record import values_of
 from pipeline.revision import Door
 from pipeline.safety.invisible import visible_name
+from pipeline.sharing import turn
+from pipeline.sharing.choosing import offer as offer_all
 from pipeline.sharing.choosing import plan_copy, withdraw
 from pipeline.sharing.run import Synced, sync, team_repository_of
 from pipeline.sharing.signing import AUTHOR
@@ -50,11 +52,32 @@ class Joined:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """How this project stands with its team; the last five are None where nobody could be asked.
+class Invited:
+    """Who was let in: the team's name, and whether the server has that login by now."""
 
-    `costs` are what calls of a model for the team cost, by member and project, `queue` how far each member's
-    backlog is, and `caps` what is spent of each.
+    team: str
+    may_log_in: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """What it means to leave the team: `is_last` is for its last active member.
+
+    `nobody_invites` is for one after whom nobody who is left may invite.
+    """
+
+    team: str
+    is_last: bool
+    nobody_invites: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How this project stands with its team; five values are None where its database was not asked.
+
+    These are `members`, `machines`, `costs`, what calls of a model for the team cost by member and project,
+    `queue`, how far each member's backlog is, and `caps`, what is spent of each. `asked` counts the
+    questions for a person, where two changed the same.
     """
 
     team: str
@@ -72,13 +95,15 @@ class Standing:
     costs: list[dict[str, Any]] | None
     queue: list[dict[str, Any]] | None
     caps: dict[str, dict[str, float]] | None
+    asked: int = 0
 
 
 def found_team(app: App, name: str, url: str, person: str) -> Joined:
     """Set the database at `url` up, found the team `name` there, and join it with this project.
 
-    A team of that name which this login is in already is joined. Raises ConfigError for the address and
-    TeamError for what the database refuses.
+    A team of that name which this login is in already is joined. Who founded one and left is a member again,
+    where nobody else may invite. Raises ConfigError for the address and TeamError for what the database
+    refuses.
     """
     access.require_person(app.store_path)
     app.require_settings()
@@ -93,12 +118,16 @@ def found_team(app: App, name: str, url: str, person: str) -> Joined:
     return join(app, name, url)
 
 
-def invite(app: App, login: str, person: str) -> str:
-    """Let `login` at the database join the team here, shown as `person`; return the team's name."""
+def invite(app: App, login: str, person: str) -> Invited:
+    """Let `login` at the database join the team here, shown as `person`."""
     access.require_person(app.store_path)
     state = _state_of(app)
-    within(parse(state.remote), lambda connection: members.invite(connection, state.team, login, person))
-    return state.team_name
+
+    def work(connection: Any) -> bool:
+        members.invite(connection, state.team, login, person)
+        return members.may_log_in(connection, login)
+
+    return Invited(state.team_name, within(parse(state.remote), work))
 
 
 def join(app: App, name: str, url: str) -> Joined:
@@ -141,6 +170,7 @@ def join(app: App, name: str, url: str) -> Joined:
         else:
             aside = _put_aside(shared, kept)
         kept.write(known or state)
+        turn.note_left(kept.folder, "")
     return Joined(name, person, str(shared.store_path), now(app, unattended=True), aside)
 
 
@@ -176,12 +206,12 @@ def share(app: App, name: str) -> tuple[str, Synced]:
     planned = plan_copy(door, folder.scan().documents, document.memory, state.person, moment)
     if isinstance(planned, Flaw):
         raise InputError(
-            f"it {planned.reason}", file=document.path, fix="Others would read it; keep it yours."
+            f"it {planned.reason}", file=document.path, fix="Nothing was shared; it stays yours alone."
         )
     door.write(_change_id(), f"{SHARED} {document.name}")
     shared.follow(folder)
     called = planned.memory.name if isinstance(planned, Put) else document.name
-    return called, now(app)
+    return called, now(app, unattended=True)
 
 
 def unshare(app: App, name: str) -> tuple[str, Synced]:
@@ -206,7 +236,7 @@ def unshare(app: App, name: str) -> tuple[str, Synced]:
         raise InputError(f"it {planned.reason}", file=document.path, fix="See `reverie show --team`.")
     door.write(_change_id(), f"{UNSHARED} {document.name}")
     shared.follow(folder)
-    return document.name, now(app)
+    return document.name, now(app, unattended=True)
 
 
 def now(app: App, *, force: bool = False, unattended: bool = False) -> Synced:
@@ -225,15 +255,31 @@ def now(app: App, *, force: bool = False, unattended: bool = False) -> Synced:
     return done
 
 
-def status(app: App) -> Standing:
-    """Return how it stands, with the members and their machines as the database has them."""
+def offer(app: App) -> int:
+    """Offer in the inbox what the team never had, where ``team.share`` is "ask"; return how many are new.
+
+    As in the background that is once a day at most, and what was offered once is not offered again.
+    """
+    state = _state_of(app)
+    if app.settings.team.share != "ask":
+        return 0
+    with app.ledger() as ledger:
+        return offer_all(ledger, app.open_store(), state, now=app.clock.now())
+
+
+def status(app: App, *, ask: bool = True) -> Standing:
+    """Return how it stands, with members and their machines as the database has them, if one may `ask`."""
     state = _state_of(app)
     there: dict[str, Any] = {}
     error = state.error
     try:
-        there = within(parse(state.remote), lambda connection: _people(connection, state.team))
+        if ask:
+            there = within(parse(state.remote), lambda connection: _people(connection, state.team))
     except TeamError as failed:
         error = str(failed)
+    else:
+        if ask and error and not state.is_refused:
+            error = f"the last sync failed, and the database answers again: {error}"
     waiting = _waiting(app, state)
     return Standing(
         state.team_name,
@@ -247,7 +293,21 @@ def status(app: App) -> Standing:
         [{"name": item.name, "why": item.why} for item in state.refused.values()],
         state.odd,
         **{name: there.get(name) for name in ("members", "machines", "costs", "queue", "caps")},
+        asked=sum(len(known.asks) for known in state.known.values()),
     )
+
+
+def parting(app: App) -> Parting:
+    """Return what leaving the team would mean. Raises TeamError where the database can't be asked."""
+    state = _state_of(app)
+
+    def ask(connection: Any) -> tuple[str, tuple[members.Member, ...]]:
+        return members.login(connection), members.members(connection, state.team)
+
+    login, people = within(parse(state.remote), ask)
+    others = [item for item in people if item.state == "active" and item.login != login]
+    invites = any(item.may_invite for item in others)
+    return Parting(state.team_name, not others, not invites)
 
 
 def leave(app: App) -> tuple[str, str]:
@@ -263,6 +323,7 @@ def leave(app: App) -> tuple[str, str]:
     with kept.locked():
         kept.forget()
         shutil.rmtree(kept.repository, ignore_errors=True)
+        turn.note_left(kept.folder, state.team_name)
     with app.ledger() as ledger:
         withdraw(ledger, app.open_store(), now=app.clock.now())
     return state.team_name, str(shared.store_path)

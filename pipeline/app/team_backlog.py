@@ -44,9 +44,9 @@ class Given:
 def give(app: App, rows: Sequence[dict[str, Any]]) -> Given:
     """Give the conversations of `rows`, which are those of `App.backlog`, to the workers of this team.
 
-    Nothing here reads them from then on; `take_back` changes that. What was given before, and is neither
-    waiting there nor read, is given again. Raises TeamError where the database can't be asked, and then
-    nothing was given.
+    Nothing here reads them from then on; `take_back` changes that. What was given before, and failed, or is
+    neither waiting there nor read, is given again. Raises TeamError where the database can't be asked, and
+    then nothing was given.
     """
     access.require_person(app.store_path)
     state, now = state_of(app), app.clock.now()
@@ -65,8 +65,9 @@ def give(app: App, rows: Sequence[dict[str, Any]]) -> Given:
             old = [item.key for item in wanted if item.key not in fresh_keys]
             known = queue.where_read(connection, state.team, old)
             lacking = [item for item in wanted if item.key not in known]
+            again = queue.retry_failed(connection, state.team)
             added = queue.defer(connection, state.team, lacking)
-            return added, queue.open_of_mine(connection, state.team)
+            return again + added, queue.open_of_mine(connection, state.team)
 
         try:
             added, waiting = within(parse(state.remote), work)
@@ -94,12 +95,6 @@ def take_back(app: App) -> int:
         for key in keys:
             conversation_states.take_back(ledger, key, now=app.clock.now())
     return len(keys)
-
-
-def retry(app: App) -> int:
-    """Let the team's workers try once more what failed for good; return how many transcripts that is."""
-    state = state_of(app)
-    return within(parse(state.remote), lambda connection: queue.retry_failed(connection, state.team))
 
 
 def set_cap(app: App, span: str, dollars: str) -> dict[str, tuple[Decimal, Decimal]]:

@@ -11,13 +11,15 @@ from pathlib import Path
 
 from pipeline.app import history, inbox, reaching, scopes
 from pipeline.app.application import App
+from pipeline.app.changes import MemoryChange, memory_changes
 from pipeline.app.scopes import Scope, scope_of
 from pipeline.consolidation import vetoes
 from pipeline.consolidation.commit.execute import promoted_by, promotion_of
 from pipeline.context import open_store
-from pipeline.core.errors import InputError, ReverieError
+from pipeline.core.errors import InputError, OvertakenError, ReverieError, StoreError
 from pipeline.ledger import runs
-from pipeline.store import Generation, Undone, is_arrival, is_own, turns_of
+from pipeline.store import FileDiff, Generation, Undone, is_arrival, is_own, turns_of
+from pipeline.store.files.layout import bytes_at
 
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
@@ -36,6 +38,15 @@ class Part:
     back: str
     waits: int = 0
     others: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class InTheWay:
+    """What keeps a change from being undone: what happened `since` to memories of `scope`; what it `did`."""
+
+    scope: Scope
+    since: list[MemoryChange]
+    did: list[MemoryChange]
 
 
 def take_back(app: App, run: str = "", *, for_all: bool = False) -> list[Part]:
@@ -68,9 +79,22 @@ def take_back(app: App, run: str = "", *, for_all: bool = False) -> list[Part]:
                 fix=error.fix,
             ) from error
         waits = inbox.waits_again(scope, change_id)
-        others = reaching.others(scope) if is_arrival(change_id) else ""
+        others = reaching.others(scope) if is_arrival(change_id) and not undone.already else ""
         parts.append(Part(scope_of(scope), undone, *history.ids_of(scope, undone), waits, others))
     return parts
+
+
+def in_the_way(app: App, error: OvertakenError) -> InTheWay:
+    """Return for what `error` refuses an undo; nothing where the bytes of the change are damaged."""
+    holder = next(scope for scope in scopes.keepers(app) if str(scope.open_store().root) == error.file)
+    store = holder.open_store()
+    item = next(item for item in store.history() if item.run == error.run)
+    try:
+        did = [file for file in store.diff_of(item) if file.path in error.paths]
+        since = [FileDiff(file.path, file.after, bytes_at(store.root, file.path)) for file in did]
+    except StoreError:
+        did, since = [], []
+    return InTheWay(scope_of(holder), memory_changes(since), memory_changes(did))
 
 
 def _newest(app: App) -> list[tuple[App, str]]:

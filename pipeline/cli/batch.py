@@ -34,6 +34,8 @@ def process(
         wanted = batches.offer(app, everything=everything, each=lambda done: now(f"estimating: {done:,}"))
     if only_estimate:
         output.data(_plain(wanted), lambda: _tell_offer(wanted, output.line), as_json=as_json)
+        if wanted.refusal:
+            output.talk(f"As it is set now, no batch can be sent: {wanted.refusal}")
         return
     _tell_offer(wanted, output.talk)
     if not wanted.items:
@@ -74,6 +76,7 @@ def _plain(wanted: Offer) -> dict[str, object]:
         "most_dollars": wanted.most_dollars,
         "single_dollars": wanted.single_dollars,
         "others": wanted.others,
+        "refusal": wanted.refusal,
     }
 
 
@@ -86,7 +89,7 @@ def _tell_offer(wanted: Offer, tell: Callable[[str], None]) -> None:
     if wanted.others:
         output.talk(
             f"{count(wanted.others, 'conversation')} more no batch takes, being short or read in part:"
-            " `reverie process` reads them singly."
+            " `reverie process` reads them by their turns, at the full price."
         )
 
 

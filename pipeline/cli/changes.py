@@ -12,7 +12,7 @@ import typer
 from pipeline.app import history as app_history
 from pipeline.app import scopes, undoing
 from pipeline.app.application import App
-from pipeline.app.changes import MemoryChange, compare
+from pipeline.app.changes import MemoryChange, as_text, compare
 from pipeline.app.reaching import TakesAwayError
 from pipeline.app.scopes import SHOWN, scope_of
 from pipeline.cli import listings, output
@@ -20,10 +20,14 @@ from pipeline.cli.listings import AllOption, LimitOption
 from pipeline.cli.options import GraphOption, JsonOption, StoreOption, TeamOption, UserOption
 from pipeline.cli.tables import table
 from pipeline.core.zone import minute
+from pipeline.hooklib.plain import clipped
+from pipeline.sharing.turn import left_of
 
 ForAllOption = Annotated[
     bool, typer.Option("--yes", "-y", help="Do not ask where others would lose memories by it.")
 ]
+_MOST_WHAT = 120
+"""Characters of what a change did, in the list of all; `diff` shows it whole."""
 _NO_VALUES = ("steps", "preconditions", "postconditions", "blockers", "relations", "sources", "replaces")
 _LEVELS = {"kept": "", "gone": "warning", "new": "ok"}
 
@@ -45,9 +49,12 @@ def history(
     app = App(store=store, graph=graph, user=user)
     every = app_history.history(app)
     found = listings.first(every, shown)
-    both = len({entry.scope for entry in found}) > 1
-    columns = ["run", "at", "by", "what", "state", *(["where"] if both else [])]
-    rows = [[e.short, minute(e.at), e.by, e.what, e.state, SHOWN[e.scope]][: len(columns)] for e in found]
+    elsewhere = any(entry.scope != scope_of(app) for entry in found)
+    columns = ["run", "at", "by", "what", "state", *(["where"] if elsewhere else [])]
+    rows = [
+        [e.short, _when(e), e.by, clipped(e.what, _MOST_WHAT), e.state, SHOWN[e.scope]][: len(columns)]
+        for e in found
+    ]
     empty = "nothing to undo: no change was kept yet"
     value = [_row(entry) for entry in found]
     output.data(value, lambda: table(columns, rows, empty=empty), as_json=as_json)
@@ -74,7 +81,7 @@ def diff(
     """Show what one change did, old beside new."""
     found = app_history.changes(App(store=store, graph=graph, user=user), what)
     value = [
-        {"path": file.path, "diff": app_history.as_text(file), "scope": change.entry.scope}
+        {"path": file.path, "diff": as_text(file), "scope": change.entry.scope}
         for change in found
         for file in change.files
     ]
@@ -83,7 +90,7 @@ def diff(
         for change in found:
             if raw or not change.shown:
                 for file in change.files:
-                    output.verbatim(app_history.as_text(file).rstrip("\n"))
+                    output.verbatim(as_text(file).rstrip("\n"))
                 continue
             entry = change.entry
             where = SHOWN[entry.scope] if entry.scope != "project" else ""
@@ -175,7 +182,10 @@ def restore(
 
 def for_all(app: App) -> str:
     """Return what stands behind a line about memories for all projects or a team's, "" for a project's."""
-    return {"user": " (for all projects)", "team": " (the team's)"}.get(scope_of(app), "")
+    scope = scope_of(app)
+    if scope == "team" and (team := left_of(app.home, app.store_path)):
+        return f" (in the folder of {team}, which you left: nobody else gets it)"
+    return {"user": " (for all projects)", "team": " (the team's)"}.get(scope, "")
 
 
 def tell_changes(shown: Sequence[MemoryChange], every: Sequence[MemoryChange], more: str = "") -> None:
@@ -189,10 +199,24 @@ def tell_changes(shown: Sequence[MemoryChange], every: Sequence[MemoryChange], m
         output.line(f"{change.word}  {former}{change.memory.name}{more}")
         for name, old, new in change.fields:
             output.hanging("  ", f"{name}: {_beside(change, name, old, new)}")
+        for text in _more(change):
+            output.hanging("  ", text)
         for line in compare(change, every):
             output.hanging(f"  {line.state:<4}  ", line.text, level=_LEVELS[line.state])
             if line.by:
                 output.hanging("    →   ", line.by)
+
+
+def _more(change: MemoryChange) -> list[str]:
+    """Return what else differs than text and values that are shown: whose word it is, or times alone."""
+    before, after = change.before, change.after
+    if before is None or after is None:
+        return []
+    if before.origin != after.origin:
+        return [f"who says it: “{before.origin}” → “{after.origin}”"]
+    if change.fields or before.body != after.body or change.word != "changed":
+        return []
+    return [f"only {name}: {_value(old)} → {_value(new)}" for name, old, new in change.rest]
 
 
 def _beside(change: MemoryChange, name: str, old: str, new: str) -> str:
@@ -218,6 +242,12 @@ def plain_changes(changes: Iterable[MemoryChange], every: Sequence[MemoryChange]
         {"word": c.word, "name": c.memory.name, "lines": [asdict(line) for line in compare(c, every)]}
         for c in changes
     ]
+
+
+def _when(entry: app_history.Entry) -> str:
+    if entry.at is None and entry.since is not None:
+        return f"after {minute(entry.since)}"
+    return minute(entry.at)
 
 
 def _row(entry: app_history.Entry) -> dict[str, Any]:

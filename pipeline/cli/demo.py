@@ -46,10 +46,10 @@ def _present(staged: stage.Staged, question: str) -> None:
     status = json.loads(stage.reverie(["status", "--json", "--store", str(staged.store)], staged))
     for job in status["jobs"]:
         raise ReverieError(f"the worker could not extract: {job['last_error']}", fix="Mend the cause named.")
-    replies = "; ".join(dict.fromkeys(run["replies"] for run in status["runs"] if run["replies"]))
+    recorded = any(run["replies"] for run in status["runs"])
     output.line(
         f"One finished turn of {staged.transcript.name} went through the Stop hook and the worker"
-        f"{f' (model: {replies})' if replies else ''}:"
+        f"{' (no model was asked: its replies come from a recording)' if recorded else ''}:"
     )
     for run in status["runs"]:
         for action in run["actions"]:

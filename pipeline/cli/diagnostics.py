@@ -18,9 +18,10 @@ from pipeline.diagnostics import doctor
 from pipeline.diagnostics.audit import Audit, FirstSight, first_sight
 from pipeline.diagnostics.audit import audit as look_through
 from pipeline.diagnostics.audit.first_sight import Row
-from pipeline.domain.finding import Finding
+from pipeline.domain.finding import Finding, Level
 from pipeline.text.humanize import count
 
+_COUNTED: tuple[Level, ...] = ("error", "warning", "note")
 _WIDTH = 80
 """Columns that a screen is taken to have where nobody can tell."""
 
@@ -42,13 +43,13 @@ def examine(
 
     def tell() -> None:
         for finding in findings:
-            output.hanging(f"{finding.level:<6}", f"{finding.code}: {finding.message}", level=finding.level)
+            output.hanging(f"{finding.level:<8}", f"{finding.code}: {finding.message}", level=finding.level)
             if finding.fix:
-                output.hanging("      → ", finding.fix)
-        wrong = sum(finding.level == "error" for finding in findings)
-        noted = sum(finding.level == "note" for finding in findings)
+                output.hanging(f"{'→':>9} ", finding.fix)
+        numbers = {level: sum(finding.level == level for finding in findings) for level in _COUNTED}
+        counts = ", ".join(count(number, level) for level, number in numbers.items())
         output.line()
-        output.line(f"{count(wrong, 'error')}, {count(noted, 'note')}, {len(findings)} things looked at")
+        output.line(f"{counts}, {len(findings)} things looked at")
 
     rows = [{"level": f.level, "what": f.code, "message": f.message, "fix": f.fix} for f in findings]
     output.data(rows, tell, as_json=as_json)

@@ -11,6 +11,7 @@ import typer
 from pipeline.app import dream as dreams
 from pipeline.app import history, views
 from pipeline.app.application import App
+from pipeline.app.changes import as_text
 from pipeline.cli import output
 from pipeline.cli.options import GraphOption, JsonOption, LlmOption, StoreOption
 from pipeline.cli.page_files import HtmlOption, RedactOption, homes, require_fit, write_page
@@ -128,7 +129,7 @@ def _write(app: App, values: dict[str, Any], markdown: str, html: Path, *, redac
     run = str(values.get("run_id", ""))
     kept = any(item.run == run for item in app.open_store().history()) if app.store_path.is_dir() else False
     files = history.diff(app, run) if kept else []
-    changes = [alone.changed(clean(each.path), clean(history.as_text(each))) for each in files]
+    changes = [alone.changed(clean(each.path), clean(as_text(each))) for each in files]
     title = f"Dream of {minute(str(values.get('at', '')))}"
     page = alone.report_file(title, clean(markdown), changes, f"Written {minute(app.clock.now())}")
     write_page(html, page, redacted=redact)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +13,7 @@ from pipeline.app.application import App
 from pipeline.app.state_words import to_come as in_words
 from pipeline.cli import listings, output
 from pipeline.cli.listings import AllOption, LimitOption
-from pipeline.cli.options import GraphOption, JsonOption, LlmOption, StoreOption, YesOption
+from pipeline.cli.options import GraphOption, JsonOption, LlmOption, OrderedOption, StoreOption
 from pipeline.cli.progress import progress
 from pipeline.cli.tables import table
 from pipeline.core.errors import UsageError
@@ -55,7 +56,7 @@ def process(
     cancel: Annotated[
         bool, typer.Option("--cancel", help="With --batch or --team: ask no more of it.")
     ] = False,
-    yes: YesOption = False,
+    yes: OrderedOption = False,
     graph: GraphOption = None,
     store: StoreOption = None,
     llm: LlmOption = None,
@@ -66,12 +67,7 @@ def process(
     With --batch they are asked in batches at half the price, which takes up to a day; with --team whoever
     runs `reverie worker --team` reads them. Say --yes, or be asked.
     """
-    if batch and team:
-        raise UsageError("--batch and --team exclude each other", fix="Name one of them.")
-    if cancel and not (batch or team):
-        raise UsageError("--cancel is for --batch and --team", fix="Add one of them.")
-    if limit is not None and (batch or team or not estimate):
-        raise UsageError("--limit is for --estimate alone", fix="Without it every conversation is read.")
+    _require_fitting(batch=batch, team=team, cancel=cancel, limited=limit is not None, estimate=estimate)
     app = App(store=store, graph=graph, llm=llm)
     if team and not estimate:
         from pipeline.cli import team_work
@@ -97,6 +93,16 @@ def process(
         _tell_elsewhere(app, backlog, everything=everything)
         return
     _process(app, backlog, everything=everything, as_json=as_json)
+
+
+def _require_fitting(*, batch: bool, team: bool, cancel: bool, limited: bool, estimate: bool) -> None:
+    """Raise UsageError for options of `process` that don't go together."""
+    if batch and team:
+        raise UsageError("--batch and --team exclude each other", fix="Name one of them.")
+    if cancel and not (batch or team):
+        raise UsageError("--cancel is for --batch and --team", fix="Add one of them.")
+    if limited and (batch or team or not estimate):
+        raise UsageError("--limit is for --estimate alone", fix="Without it every conversation is read.")
 
 
 def _process(app: App, backlog: list[dict[str, Any]], *, everything: bool, as_json: bool) -> None:
@@ -209,15 +215,31 @@ def _tell_elsewhere(app: App, backlog: list[dict[str, Any]], *, everything: bool
         output.talk(f"{count(number, 'conversation')} of other projects {wait}: --all takes them in.")
 
 
+def _estimate_rows(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return `rows` in words, with their numbers one below the other."""
+    numbers = {"messages": ",d", "calls": ",d", "tokens": ",d", "dollars": ".3f"}
+    texts = {name: [format(row[name], how) for row in rows] for name, how in numbers.items()}
+    for name, column in texts.items():
+        longest = max([len(name), *map(len, column)])
+        texts[name] = [text.rjust(longest) for text in column]
+    return [
+        {**row, "from": minute(row["from"]), **{name: column[at] for name, column in texts.items()}}
+        for at, row in enumerate(rows)
+    ]
+
+
 def _tell_estimate(
     backlog: list[dict[str, Any]], most: int | None, waiting: dict[str, int], *, by_rules: bool
 ) -> None:
-    columns = ["conversation", "from", "messages", "calls", "tokens", "dollars", "file"]
-    shown = [{**row, "from": minute(row["from"])} for row in listings.first(backlog, most)]
+    columns = ["conversation", "from", "messages", "calls", "tokens", "dollars", "note", "file"]
+    shown = _estimate_rows(listings.first(backlog, most))
     more = waiting["turns"] or waiting["events"]
     empty = "no finished conversation is left" if more else "nothing is left to read"
     table(columns, [[row[name] for name in columns] for row in shown], empty=empty)
     listings.tell_rest(len(backlog), most, how="--limit 0 shows all")
+    numbers = [row["conversation"] for row in shown]
+    if numbers and max(numbers) - min(numbers) >= len(numbers):
+        output.talk("`reverie conversations` tells of the other numbers: they are read, or not over yet.")
     if waiting["turns"]:
         output.line(in_words(waiting))
     if waiting["events"]:
@@ -226,6 +248,9 @@ def _tell_estimate(
     dollars = sum(row["dollars"] for row in backlog)
     if by_rules:
         output.line(f"about {calls}, ${dollars:.2f}: no model is set, so it goes by rules")
-        output.talk("What a model would cost is told with `--llm anthropic` or `--llm claude-cli`.")
+        output.talk(
+            "What a model would cost is told with `--llm anthropic` or `--llm claude-cli`. Batches go by the"
+            " settings alone: `--batch --estimate` tells their price."
+        )
     else:
         output.line(f"about {calls}, ${dollars:.2f} (estimated from characters)")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
 import typer
@@ -212,6 +212,7 @@ def _decide(
     if words and len(words) == 1 and words[0].isdecimal():
         row = decide(app, numbers[0])
         output.data(row, lambda: output.line(f"{word:<10} {row['kind']} {row['name']}"), as_json=as_json)
+        _tell_unsent([row])
         return
     done = _each(app, numbers, decide, word)
 
@@ -222,11 +223,18 @@ def _decide(
             output.line("nothing waits for you")
 
     output.data(done, tell, as_json=as_json)
+    _tell_unsent(done)
     failed = [row for row in done if row["error"]]
     for row in failed:
         output.talk(f"{row['id']}: {row['error']}")
     if failed:
         raise typer.Exit(1)
+
+
+def _tell_unsent(rows: Iterable[dict[str, Any]]) -> None:
+    """Say why the team does not have yet what it was given."""
+    for reason in dict.fromkeys(row["unsent"] for row in rows if row.get("unsent")):
+        output.talk(f"It is not sent yet: {reason}")
 
 
 def _each(

@@ -10,13 +10,14 @@ import typer
 
 from pipeline.cli import output
 from pipeline.cli.install import LINE_BY_LINE, OPEN, agreed, tell_edit
-from pipeline.cli.options import DryRunOption, YesOption
+from pipeline.cli.options import DryRunOption
 from pipeline.cli.progress import progress
 from pipeline.core import paths
 from pipeline.core.errors import InputError, UsageError
 from pipeline.install import claude_settings, commands, hooks, purging
 from pipeline.install.hook_registration import former_homes
 from pipeline.install.hooks import Edit, Removal
+from pipeline.sharing.turn import turns
 
 
 def uninstall(
@@ -28,7 +29,9 @@ def uninstall(
         bool, typer.Option("--with-memories", help="With --purge: the memories for all projects as well.")
     ] = False,
     dry_run: DryRunOption = False,
-    yes: YesOption = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Do not ask. Without a terminal --purge needs this.")
+    ] = False,
 ) -> None:
     """Remove the hooks; the file becomes as it was.
 
@@ -45,6 +48,7 @@ def uninstall(
     emptied = homes[::-1] if purge else []
     for each in emptied:
         _tell_purge(each, removal, with_memories, dry_run=dry_run, former=each != home)
+        _tell_shared(each)
     if removal.edits and not (dry_run or yes):
         output.talk(LINE_BY_LINE)
     done = not dry_run and bool(removal.edits or purge or scheduled)
@@ -127,6 +131,19 @@ def _tell_purge(home: Path, removal: Removal, with_memories: bool, *, dry_run: b
     output.line(f"to delete in {which}:\n  {names}" if gone else f"nothing to delete in {which}")
     if dry_run:
         _tell_kept("stays", purging.left_by(home, gone, keep_notes=keep))
+
+
+def _tell_shared(home: Path) -> None:
+    """Say where what was sent from `home` stays, and how to end that first."""
+    for turn in turns(home):
+        where = f"the team {turn.team}" if turn.team else turn.remote
+        how = "`reverie team leave`" if turn.team else "`reverie sync leave`"
+        folder = Path(turn.store).parent if turn.team else Path(turn.store)
+        output.line(f"in step with {where}: {folder}")
+        output.talk(
+            f"What was sent to {where} stays there, and this home forgets that it was. {how} first ends it"
+            f"{', so that no machine of your login reads or writes there any more' if turn.team else ''}."
+        )
 
 
 def _tell_kept(word: str, left: purging.Purged) -> None:

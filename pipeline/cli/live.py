@@ -60,9 +60,15 @@ def list_memories(
     if any(row.pinned for row in found) and not as_json:
         output.talk("* is pinned: no dream changes it (`reverie unpin NAME`).")
     if not found and kind is None and not since and not as_json:
-        output.talk(app.next_step() + app.known_stores())
+        output.talk(_OF_A_TEAM if app.is_team else app.next_step() + app.known_stores())
     for line in problems:
         output.talk(line)
+
+
+_OF_A_TEAM = (
+    "What others share comes in here: `reverie share NAME` gives the team one of yours, `reverie team status`"
+    " tells how the team stands."
+)
 
 
 def _tell_list(rows: Sequence[Listed], kind: str | None, since: str) -> None:

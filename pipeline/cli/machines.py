@@ -6,15 +6,15 @@ from typing import Any
 
 import typer
 
-from pipeline.app import machines, scopes
+from pipeline.app import in_step, machines, scopes
 from pipeline.app.application import App
 from pipeline.app.history import short_id
 from pipeline.cli import named_rows, output
 from pipeline.core.errors import UsageError
 from pipeline.sharing.run import Synced
-from pipeline.text.humanize import ago, count
+from pipeline.text.humanize import count
 
-_DRY = "a sync between machines is not tried first"
+_DRY = "--dry-run works only with another program's files, not between machines"
 
 
 def between_machines(app: App, word: str, named: str, *, dry_run: bool, force: bool, as_json: bool) -> None:
@@ -51,6 +51,10 @@ def _tell_begun(begun: machines.Begun) -> None:
     output.line(f"In step with {begun.remote} from now on{made}")
     if begun.former:
         output.line(f"It was {begun.former} before, where all stays that was sent.")
+        output.talk(
+            "The whole history that this machine knows goes along, also what was forgotten since. A new"
+            " repository without it: `reverie sync leave` first, on each machine."
+        )
     _tell(begun.first)
 
 
@@ -68,6 +72,7 @@ def summary(done: Synced, *, unit: str, here: str = "") -> str:
 
 def _tell(done: Synced) -> None:
     output.line(summary(done, unit="record", here=" here"))
+    named_rows.tell(done.names)
     _tell_kept(done.held, done.refused)
     if done.asked:
         output.line(f"{count(done.asked, 'question')} for you: `reverie inbox`")
@@ -94,26 +99,8 @@ def _tell_end(app: App, done: Synced) -> None:
 
 
 def _tell_status(app: App, found: dict[str, Any]) -> None:
-    now = app.clock.now()
-    last = ago(found["last"], now) if found["last"] else "never"
-    behind = "unknown" if found["behind"] is None else count(found["behind"], "commit")
-    rows = (
-        ("remote", found["remote"]),
-        ("in step", last),
-        ("changed here", count(found["waiting"], "memory", "memories")),
-        ("to be sent", count(found["ahead"], "commit")),
-        ("to be taken", behind),
-        ("shared", count(found["memories"], "memory", "memories")),
-    )
-    for name, text in rows:
+    for name, text in in_step.facts_of_machines(found, app.clock.now()):
         output.line(f"{name:<13} {text}")
-    if found["error"]:
-        output.line(f"{'trouble':<13} {found['error']}")
-    if found["clock_ahead_hours"]:
-        hours = count(found["clock_ahead_hours"], "hour")
-        output.line(f"{'clocks':<13} a machine's clock is {hours} ahead of this one")
-    if found["asked"]:
-        output.line(f"{'asked':<13} {count(found['asked'], 'question')}: `reverie inbox`")
     _tell_kept(found["held"], found["refused"])
     for text in found["odd"]:
         output.line(text)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pipeline.app import memories as store_memories
 from pipeline.app import pins, recall, scopes
 from pipeline.app.application import App, problems_of
-from pipeline.app.explaining import Why
+from pipeline.app.explaining import Reworded, Why
 from pipeline.app.explaining import why as explained
 from pipeline.app.rebuilding import rebuild
 from pipeline.app.scopes import scope_of
@@ -29,7 +29,9 @@ from pipeline.domain.authorship import AUTHORS, CLAUDE, NOBODY
 from pipeline.hooklib.memory_format import EDITED_BY_HAND, UNVERIFIED, is_teams
 from pipeline.hooklib.plain import one_line
 from pipeline.store.files.identity import Identity
+from pipeline.text.humanize import count
 
+_MOST_CHANGES = 5
 _SHOWN = 200
 """Characters of an entry that are shown where its quote is not in it."""
 
@@ -184,7 +186,7 @@ def _tell_why(found: Why, app: App) -> None:
             **({"imported from": str(came)} if (came := memory.extra.get("imported_from")) else {}),
             "written": _written_on(found),
             **({"changed since by someone else": changed} if changed else {}),
-            **({"written by": _author(found.author)} if found.author else {}),
+            **({"written by": writer} if (writer := _writer(found)) else {}),
             **({"changed by Reverie": _changes(found)} if not found.ours else {}),
             **({"accepted by you": f"{found.accepted}, in the inbox"} if found.accepted else {}),
             **_revision(found),
@@ -197,11 +199,27 @@ def _tell_why(found: Why, app: App) -> None:
     for text in found.by_hand:
         output.line(f"by hand: “{' '.join(text.split())}”")
     if memory.dictated_at and found.ours:
-        output.line(f"\nsource: you said it at {minute(memory.dictated_at)}, with `reverie add`")
+        since = "; what was changed since is below" if found.later else ""
+        output.line(f"\nsource: you said it at {minute(memory.dictated_at)}, with `reverie add`{since}")
+    _tell_reworded(found.later)
     _tell_sources(found)
     for text in () if memory.dictated_at else found.unsourced:
         output.line(f"\nno source stands for: “{' '.join(text.split())}”")
     _tell_runs(found)
+
+
+def _tell_reworded(later: Sequence[Reworded]) -> None:
+    """Tell who changed the words since, the newest change first."""
+    for change in later[:_MOST_CHANGES]:
+        which = f", {change.run}" if change.run else ""
+        output.line(f"\nchanged at {minute(change.at, 'an unknown time')} by {change.by}{which}")
+        for old, new in change.words:
+            output.line(
+                f"  “{old}” → “{new}”" if old and new else f"  {'out' if old else 'new'}: “{old or new}”"
+            )
+    more = len(later) - _MOST_CHANGES
+    if more > 0:
+        output.line(f"\n{count(more, 'earlier change')} of its words: `reverie history`")
 
 
 def _revision(found: Why) -> dict[str, str]:
@@ -211,13 +229,23 @@ def _revision(found: Why) -> dict[str, str]:
         return {}
     machine = f"{newest.machine}, this one" if newest.here else newest.machine
     more = "; the file was changed since" if newest.changed else ""
-    shown = {"author": newest.author, "decided": newest.decided}
-    shown |= {"machine": f"{machine}, {minute(newest.at)}", "revision": f"{newest.revision[:12]}{more}"}
+    shown = {"holds since": newest.decided}
+    shown |= {} if _shared_by(found) else {"machine": f"{machine}, {minute(newest.at)}"}
+    shown |= {"revision": f"{newest.revision[:12]}{more}"}
     return {label: text for label, text in shown.items() if text}
 
 
+def _shared_by(found: Why) -> str:
+    """Return who of a team said it, when and where, as its database vouches; "" for all else."""
+    newest = found.told
+    if newest is None or not newest.author or newest.changed:
+        return ""
+    machine = "this machine" if newest.here else f"machine {newest.machine}"
+    return f"{newest.author} shared it on {minute(newest.at)}, from {machine}"
+
+
 def _tell_sources(found: Why) -> None:
-    for number, source in enumerate(found.sources, start=1):
+    for number, (source, more) in enumerate(_by_entry(found.sources), start=1):
         if not source["quote"] and source["speaker"] == "assistant":
             _tell_file_source(number, source)
             continue
@@ -226,9 +254,10 @@ def _tell_sources(found: Why) -> None:
         telling = claim + spoken.get(source["speaker"], "the assistant said")
         output.line(f"\nsource {number}: {telling} at {minute(source['at'], 'an unknown time')}")
         output.line(f"  session {source['session']}, entry {source['uuid']}")
-        output.line(f"  quote: “{source['quote']}”")
-        if not source["quoted"]:
-            output.line(f"  but what was said there is: “{one_line(source['text'], _SHOWN)}”")
+        for quoting in (source, *more):
+            output.line(f"  quote: “{quoting['quote']}”")
+            if not quoting["quoted"]:
+                output.line(f"  but what was said there is: “{one_line(quoting['text'], _SHOWN)}”")
         for text in source["sentences"]:
             output.line(f"  stands for: “{' '.join(text.split())}”")
         if source["file"]:
@@ -239,6 +268,20 @@ def _tell_sources(found: Why) -> None:
                 output.line("  the dialogue was deleted from the ledger; the quote is all there is")
         else:
             output.line("  the ledger does not hold that entry; the quote is all there is")
+
+
+def _by_entry(
+    sources: Sequence[Mapping[str, Any]],
+) -> list[tuple[Mapping[str, Any], list[Mapping[str, Any]]]]:
+    """Return each source with those of its entry that stand, together with it, for the same sentences."""
+    found: dict[object, tuple[Mapping[str, Any], list[Mapping[str, Any]]]] = {}
+    for source in sources:
+        key = (source["session"], source["uuid"], source["speaker"], *source["sentences"])
+        if not source["quote"] or key not in found:
+            found[key if source["quote"] else len(found)] = (source, [])
+        else:
+            found[key][1].append(source)
+    return list(found.values())
 
 
 def _tell_file_source(number: int, source: Mapping[str, Any]) -> None:
@@ -256,12 +299,20 @@ def _tell_file_source(number: int, source: Mapping[str, Any]) -> None:
         output.line(f"  the ledger does not hold {what}")
 
 
+def _writer(found: Why) -> str:
+    """Return who wrote the file, "" where that is known otherwise or not at all."""
+    of_a_team = found.told is not None and found.told.author
+    return "" if of_a_team or found.author is None else _author(found.author)
+
+
 def _author(author: Identity) -> str:
     return AUTHORS.get((author.by, author.sign), NOBODY)
 
 
 def _origin(found: Why) -> str:
     """Return who says it, and what the file claims where nothing bears that out."""
+    if shared := _shared_by(found):
+        return shared
     memory = found.memory
     claimed = "added by you" if memory.dictated_at and not is_teams(found.by) else memory.origin
     if found.by in (UNVERIFIED, EDITED_BY_HAND) or is_teams(found.by):
@@ -288,10 +339,12 @@ def _written_on(found: Why) -> str:
 
 def _changed_by(found: Why) -> str:
     """Return whether somebody changed the file since Reverie wrote it, and when; "" where it never did."""
+    if found.told is not None and found.told.author:
+        return "yes, in the file here, and it is not sent yet" if found.told.changed else "no"
     if is_teams(found.by):
         return "nobody can tell: others write in this folder too"
     if found.ours:
-        return "no"
+        return "no, but by Reverie's commands: see below" if found.later else "no"
     if found.edit is None:
         return ""
     on = f" on {minute(found.edit.at)}" if found.edit.at else ""

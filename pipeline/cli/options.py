@@ -81,6 +81,9 @@ DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Only show what wo
 YesOption = Annotated[
     bool, typer.Option("--yes", "-y", help="Do not ask. Without a terminal nobody is asked either.")
 ]
+OrderedOption = Annotated[
+    bool, typer.Option("--yes", "-y", help="Do not ask. Without a terminal an order needs this.")
+]
 AgreedOption = Annotated[
     bool, typer.Option("--yes", "-y", help="Do not ask. Without a terminal nothing is changed but with this.")
 ]

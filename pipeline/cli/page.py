@@ -40,10 +40,12 @@ def open_page(
     a request.
     """
     app = App(store=store)
+    from pipeline.web.rendering import keep_compiled
     from pipeline.web.serving import serve
     from pipeline.web.site import site, warm
     from pipeline.web.visit import Setting
 
+    keep_compiled(Home(app.home).templates)
     setting = Setting(folder=Path(app.here), secret=secrets.token_bytes(32), store=store)
 
     def ready(address: str) -> None:

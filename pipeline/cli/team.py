@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
 
+from pipeline.app import in_step, team_backlog
 from pipeline.app import team as use_case
-from pipeline.app import team_backlog
 from pipeline.app.application import App
-from pipeline.app.team import Joined, Standing
+from pipeline.app.team import Joined, Parting, Standing
 from pipeline.cli import named_rows, output
 from pipeline.cli.groups import HELP_OPTIONS
 from pipeline.cli.machines import summary
-from pipeline.cli.options import JsonOption
-from pipeline.core import zone
+from pipeline.cli.options import AgreedOption, JsonOption
+from pipeline.core.errors import InputError
 from pipeline.sharing.run import Synced
-from pipeline.text.humanize import ago, count
+from pipeline.text.humanize import count
 
 team = typer.Typer(
     help="Share memories with a team, in a PostgreSQL database.",
@@ -50,12 +51,18 @@ def invite(
 ) -> None:
     """Let somebody's login join the team of this project."""
     app = App()
-    name = use_case.invite(app, login, person)
+    done = use_case.invite(app, login, person)
+    name = done.team
     output.data(
-        {"team": name, "login": login, "person": person},
+        {"team": name, "login": login, "person": person, "login_exists": done.may_log_in},
         lambda: output.line(f"{person} may join {name} now"),
         as_json=as_json,
     )
+    if not done.may_log_in:
+        output.talk(
+            f"The server has no login {login} yet. Who runs it makes one (`CREATE ROLE {login} LOGIN PASSWORD"
+            " '…'`), or you meant another name."
+        )
     output.talk(f"They run, in their project: reverie team join {name} --database URL")
 
 
@@ -85,10 +92,13 @@ def sync_now(
 ) -> None:
     """Bring the team's memories in step now.
 
-    The worker does so by itself.
+    The worker does so by itself. With team.share = "ask", both offer what is new here in the inbox.
     """
-    done = use_case.now(App(), force=force)
+    app = App()
+    done = use_case.now(app, force=force)
     output.data(done, lambda: _tell(done), as_json=as_json)
+    if fresh := use_case.offer(app):
+        output.talk(f"{count(fresh, 'memory', 'memories')} of yours could be shared: `reverie inbox`.")
     _end(done)
 
 
@@ -108,12 +118,23 @@ def cap(
 
 
 @team.command()
-def leave(as_json: JsonOption = False) -> None:
+def leave(yes: AgreedOption = False, as_json: JsonOption = False) -> None:
     """Leave the team; what was shared stays.
 
-    What you shared stays with the others, and what they shared stays here as it is now.
+    What you shared stays with the others, and what they shared stays here as it is now. The last member
+    is asked first.
     """
-    name, folder = use_case.leave(App())
+    app = App()
+    found = use_case.parting(app)
+    if found.nobody_invites:
+        output.talk(_parting(found))
+    if found.is_last and not yes:
+        if not output.can_ask():
+            raise InputError("nothing was changed: here nobody can be asked", fix="Add --yes.")
+        if not output.ask(f"Leave {found.team} all the same?"):
+            output.talk("nothing was changed")
+            return
+    name, folder = use_case.leave(app)
     output.data({"left": name, "folder": folder}, lambda: output.line(f"You left {name}"), as_json=as_json)
     output.talk(f"Its memories stay in {folder} as they are now; remove that folder if you don't want them.")
 
@@ -154,8 +175,21 @@ def _tell_shared(called: str, done: Synced) -> None:
     output.line(f"{called} is shared" + (" once the database can be reached" if done.error else ""))
 
 
+def _parting(found: Parting) -> str:
+    what = (
+        f"You are the last member of {found.team}: nobody could read or join it after you."
+        if found.is_last
+        else f"Nobody who stays in {found.team} may invite others."
+    )
+    back = f"Who founded it is a member again by `reverie team init {found.team}` with the same login"
+    return f"{what} {back}; anybody else only by the database's administrator."
+
+
 def _tell(done: Synced) -> None:
     output.line(summary(done, unit="revision"))
+    named_rows.tell(done.names)
+    named_rows.tell(in_step.stays_out(done.held, done.refused, ()))
+    named_rows.tell(done.names)
     named_rows.tell([f"does not go out: {row['name']}: {row['why']}" for row in done.held])
     named_rows.tell([f"does not come in: {row['name']}: {row['why']}" for row in done.refused])
 
@@ -167,42 +201,24 @@ def _end(done: Synced) -> None:
 
 
 def _tell_status(app: App, found: Standing) -> None:
-    now = app.clock.now()
-    rows = (
-        ("team", found.team),
-        ("database", found.url),
-        ("memories", str(found.memories)),
-        ("changed here", count(found.waiting, "memory", "memories")),
-        ("in step", ago(found.last, now) if found.last else "never"),
-        *((("trouble", found.error),) if found.error else ()),
-    )
-    for name, text in rows:
+    for name, text in in_step.facts_of_team(found, app.clock.now()):
         output.line(f"{name:<13} {text}")
-    named_rows.tell([f"does not go out: {row['name']}: {row['why']}" for row in found.held])
-    named_rows.tell([f"does not come in: {row['name']}: {row['why']}" for row in found.refused])
-    named_rows.tell([f"not taken: {text}" for text in found.odd])
+    named_rows.tell(in_step.stays_out(found.held, found.refused, found.odd))
     for row in found.members or ():
-        machines = [item for item in found.machines or () if item["login"] == row["login"]]
-        lag = "; ".join(_lag(item) for item in machines) or "no machine yet"
-        output.line(f"{row['person']:<13} {row['state']} since {zone.day(row['since'])}; {lag}")
-    for row in found.queue or ():
-        if any(row[word] for word in ("waiting", "doing", "failed", "read")):
-            waits = f"{row['waiting']:,} wait, {row['doing']:,} being read, {row['read']:,} read"
-            failed = f", {row['failed']:,} failed" if row["failed"] else ""
-            output.line(f"{row['person']:<13} backlog: {waits}{failed}")
-    _tell_caps(found.caps or {}) if found.caps else None
+        words = [in_step.standing_of(row), *in_step.lags(row, found.machines or ())]
+        if row["state"] == "active" and len(words) == 1:
+            words.append("no machine yet")
+        output.line(f"{row['person']:<13} {'; '.join(words)}")
+    for person, text in in_step.backlogs(found):
+        output.line(f"{person:<13} backlog: {text}")
+    _tell_caps(found.caps) if found.caps else None
     for row in found.costs or ():
         calls = count(row["calls"], "call")
         output.line(f"{row['person']:<13} {row['project']}: ${row['dollars']:.4f} for {calls}")
 
 
-def _tell_caps(rows: dict[str, dict[str, float]]) -> None:
-    for span, row in rows.items():
-        output.line(f"{f'cap a {span}':<13} ${row['spent']:.2f} of ${row['cap']:.2f}")
+def _tell_caps(rows: Mapping[str, Mapping[str, float]]) -> None:
+    for name, text in in_step.facts_of_caps(rows):
+        output.line(f"{name:<13} {text}")
     if not rows:
         output.line("no cap")
-
-
-def _lag(machine: dict[str, object]) -> str:
-    behind = machine["behind"]
-    return f"{machine['machine']} {'in step' if not behind else f'{behind} behind'}"

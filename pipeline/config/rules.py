@@ -130,7 +130,7 @@ class ExtractionSettings(_Section):
 
     turn_interval_seconds: Positive = Field(120, description="Least time between two runs for one session.")
     conversation_gap_minutes: Positive = Field(60, description="Silence that ends a conversation.")
-    min_conversation_messages: Count = Field(5, description="Shorter conversations are skipped.")
+    min_conversation_messages: Count = Field(5, description="Shorter ones are read by turns.")
     window_chars: Count = Field(60_000, description="New dialogue in one model call, in characters.")
     context_chars: Count = Field(6_000, description="Most characters of earlier dialogue in one model call.")
     known_chars: Count = Field(8_000, description="Most characters of memories in full in one model call.")

@@ -51,7 +51,7 @@ def fsync_dir(path: Path) -> None:
 def temp_path(target: Path) -> Path:
     """Return an unused hidden name beside `target`, at most 255 bytes long."""
     stem = target.name.encode("utf-8")[:180].decode("utf-8", "ignore")
-    return target.with_name(f".{stem}{TEMP_MARK}{os.getpid()}-{os.urandom(6).hex()}")
+    return target.parent / f".{stem}{TEMP_MARK}{os.getpid()}-{os.urandom(6).hex()}"
 
 
 def write_temp(target: Path, data: bytes | Iterable[bytes], *, mode: int = 0o600) -> Path:

@@ -197,11 +197,18 @@ class ConflictError(StoreError):
 
 
 class OvertakenError(ConflictError):
-    """A later change stands in the way of an undo: `later` undoes that one first, "" where nothing does."""
+    """Something later stands in the way of the undo of the change `run`.
 
-    def __init__(self, message: str, *, fix: str, file: str, later: str) -> None:
+    `later` undoes that first, "" where nothing does; `paths` are the files, within the store at `file`.
+    """
+
+    def __init__(
+        self, message: str, *, fix: str, file: str, later: str, run: str, paths: tuple[str, ...]
+    ) -> None:
         super().__init__(message, fix=fix, file=file)
         self.later = later
+        self.run = run
+        self.paths = paths
 
 
 class BusyStoreError(StoreError):

@@ -175,6 +175,11 @@ class Home:
         return self.path / home_files.PAGE
 
     @property
+    def templates(self) -> Path:
+        """Return the folder of the page's templates as they were compiled."""
+        return self.path / home_files.TEMPLATES
+
+    @property
     def mcp_token(self) -> Path:
         """Return what clients of the server over HTTP have to show."""
         return self.path / home_files.MCP_TOKEN

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -61,14 +61,14 @@ def dump(values: Iterable[Any]) -> bytes:
     )
 
 
-def parse(data: bytes) -> Lines:
-    """Return the values of the lines in `data`, and which lines hold none."""
+def parse(data: bytes, loads: Callable[[str], Any] = json.loads) -> Lines:
+    """Return the values of the lines in `data`, as `loads` reads them, and which lines hold none."""
     found = Lines()
     for number, line in enumerate(data.split(b"\n"), start=1):
         if not line.strip():
             continue
         try:
-            found.values.append(json.loads(line.decode()))
+            found.values.append(loads(line.decode()))
         except (ValueError, RecursionError):
             found.torn.append(number)
     return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -114,6 +115,26 @@ def lock(path: Path, *, timeout: float) -> Iterator[bool]:
         yield True
     finally:
         guard.release()
+
+
+@contextmanager
+def handed_on(path: Path, *, timeout: float) -> Iterator[int | None]:
+    """Hold `path` as `lock` does; yields a descriptor for a child to inherit, None where it is not had.
+
+    A child that has it holds the lock, too, also where it outlives this process.
+    """
+    portalocker = _portalocker()
+    end = time.monotonic() + timeout
+    while (handle := try_lock(path)) is None and time.monotonic() < end:
+        time.sleep(0.02)
+    if handle is None:
+        yield None
+        return
+    try:
+        yield handle.fileno()
+    finally:
+        portalocker.unlock(handle)
+        handle.close()
 
 
 def is_held(path: Path) -> bool:

@@ -7,10 +7,14 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
-from pipeline.core import signals
+from pipeline.core import signals, system
 from pipeline.core.errors import InputError
 from pipeline.hooklib import places
 
@@ -53,27 +57,109 @@ def own_variables() -> dict[str, str]:
     return {name: value for name in _OWN if (value := os.environ.get(name))}
 
 
+class TookTooLongError(InputError):
+    """The program did not end, or said nothing, for longer than it was given; it was ended."""
+
+
 def run_bytes(
-    command: Sequence[str], *, given: bytes, environment: Mapping[str, str], seconds: float
+    command: Sequence[str],
+    *,
+    given: bytes,
+    environment: Mapping[str, str],
+    seconds: float,
+    keep: Sequence[int] = (),
 ) -> tuple[int, bytes, bytes]:
     """Run `command` with `given` on its input and no variables but `environment`, as `run_tool` does.
 
-    Raises InputError when it is not there or does not end within `seconds`.
+    What it started ends with it. It inherits the descriptors `keep`, as a lock that outlives us. Raises
+    InputError when it is not there, TookTooLongError when it does not end within `seconds`.
     """
+    with _started(command, environment, given=subprocess.PIPE, keep=keep) as process:
+        try:
+            out, err = process.communicate(given, timeout=seconds)
+        except subprocess.TimeoutExpired as error:
+            raise _too_long(command, f"did not end within {seconds:.0f} seconds") from error
+    return process.returncode, out, err
+
+
+def run_heard(
+    command: Sequence[str], *, environment: Mapping[str, str], silent: float, seconds: float
+) -> tuple[int, bytes, bytes]:
+    """Run `command` as `run_bytes` does, for as long as it goes on telling of its progress.
+
+    Raises TookTooLongError when it says nothing for `silent` seconds, or takes more than `seconds`.
+    """
+    output: dict[str, bytes] = {"out": b"", "err": b""}
+    heard = [time.monotonic()]
+
+    def listen(name: str, pipe: IO[bytes]) -> None:
+        while piece := os.read(pipe.fileno(), 65536):
+            output[name] += piece
+            heard[0] = time.monotonic()
+
+    end = heard[0] + seconds
+    with _started(command, environment, given=subprocess.DEVNULL) as process:
+        pipes = (("out", process.stdout), ("err", process.stderr))
+        threads = [threading.Thread(target=listen, args=pair, daemon=True) for pair in pipes]
+        for thread in threads:
+            thread.start()
+        while any(thread.is_alive() for thread in threads):
+            now = time.monotonic()
+            if now >= end or now >= heard[0] + silent:
+                what = f"did not end within {seconds:.0f}" if now >= end else f"said nothing for {silent:.0f}"
+                _end(process)
+                for thread in threads:
+                    thread.join(_TOOL_SECONDS)
+                raise _too_long(command, f"{what} seconds")
+            for thread in threads:
+                thread.join(max(0.0, min(end, heard[0] + silent) - time.monotonic()))
+    return process.returncode, output["out"], output["err"]
+
+
+@contextmanager
+def _started(
+    command: Sequence[str], environment: Mapping[str, str], *, given: int, keep: Sequence[int] = ()
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Start `command`; at the end of the block it has ended, by force where it has not by itself."""
+    pipe = subprocess.PIPE
+    options = system.grouped()
+    if keep and not system.is_windows():
+        options["pass_fds"] = tuple(keep)
     try:
-        done = subprocess.run(
-            command, input=given, env=environment, capture_output=True, check=False, timeout=seconds
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        what = (
-            f"did not end within {seconds:.0f} seconds"
-            if isinstance(error, subprocess.TimeoutExpired)
-            else error
-        )
+        process = subprocess.Popen(command, stdin=given, stdout=pipe, stderr=pipe, env=environment, **options)
+    except OSError as error:
         raise InputError(
-            f"{command[0]} can't be used: {what}", fix=f"See that {command[0]} works in a terminal."
+            f"{command[0]} can't be used: {error}", fix=f"See that {command[0]} works in a terminal."
         ) from error
-    return done.returncode, done.stdout, done.stderr
+    ended = False
+    try:
+        yield process
+        process.wait(timeout=_TOOL_SECONDS)
+        ended = True
+    except subprocess.TimeoutExpired as error:
+        raise _too_long(command, f"did not end within {_TOOL_SECONDS:.0f} seconds") from error
+    finally:
+        if not ended:
+            _end(process)
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                with suppress(OSError):
+                    stream.close()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    by_command = system.ending(process.pid, force=True)
+    if by_command:
+        run_tool(by_command)
+    else:
+        system.end_group(process.pid, force=True)
+    process.wait()
+
+
+def _too_long(command: Sequence[str], what: str) -> TookTooLongError:
+    return TookTooLongError(
+        f"{command[0]} can't be used: it {what}", fix=f"See that {command[0]} works in a terminal."
+    )
 
 
 def run_through(command: Sequence[str]) -> int:

@@ -14,6 +14,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 Part = Literal["statement", "why", "how to apply"]
@@ -64,6 +65,8 @@ class Sentence:
         return folded(self.text)
 
 
+# A dream asks for the sentences of one text dozens of times.
+@lru_cache(maxsize=1024)
 def sentences(body: str) -> tuple[Sentence, ...]:
     """Return the sentences of `body` in their order; all of its words but labels are in one of them."""
     return tuple(_sentences(body))
@@ -76,6 +79,7 @@ def key_of(text: str) -> str:
     return hashlib.sha256(folded(text).encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
+@lru_cache(maxsize=4096)
 def folded(text: str) -> str:
     """Return `text` in the form in which two sentences are equal: but for spacing, curly quotes, end marks.
 

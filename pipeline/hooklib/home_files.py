@@ -71,6 +71,8 @@ SESSION_MEMORY = "session-memory"
 
 PAGE = "page.html"
 """What leads a browser to the page that runs now."""
+TEMPLATES = "page-templates"
+"""The page's templates as they were compiled (`pipeline.web.rendering`)."""
 MCP_TOKEN = "mcp.token"
 """What clients of the MCP server over HTTP have to show."""
 

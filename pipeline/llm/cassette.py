@@ -27,7 +27,7 @@ Origin = Literal["api", "transcribed", "synthetic"]
 _REPLAY = "replay"
 _WORDS = {
     "api": "made at the API",
-    "transcribed": "transcribed at a desk, no API",
+    "transcribed": "copied from a model's chat, no API",
     "synthetic": "written by hand",
     "mixed": "of several origins",
 }

@@ -124,7 +124,8 @@ class Door:
             former = earlier_path(path, digest(instead_of), self._now.year)
             if not (self.store.root / former).exists():
                 self._kept.append(WriteFile(former, instead_of, None))
-        planned = Restore(path, data, None if instead_of is None else digest(instead_of))
+        known = memory if memory is not None and memory.path == path else None
+        planned = Restore(path, data, None if instead_of is None else digest(instead_of), memory=known)
         self.operations.append(planned)
         return planned
 

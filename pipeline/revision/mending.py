@@ -87,15 +87,19 @@ def mend(store: Store, *, now: datetime) -> Mending:
 
 
 def broken_links(store: Store) -> Iterable[Finding]:
-    """Yield a finding for each link of the diary that leads nowhere; its pages are never changed."""
+    """Yield a note for each link of the diary that leads nowhere: a memory was renamed since, or left.
+
+    Its pages tell of a day and are never changed.
+    """
     for page, line, target, now_at in broken_in_diary(store.root, store.scan()):
         if now_at:
-            what = f"the link to {target} is broken; that memory is {now_at} now"
-            yield Finding("note", "episode-link", what, "", page, line)
+            what = f"the link leads to {target}; that memory is {now_at} now"
         else:
-            what = f"the link leads to {target}, which is not there"
-            fix = "Nothing needs to be done; pages of the diary stay as they were written."
-            yield Finding("warning", "episode-link", what, fix, page, line)
+            what = f"the link leads to {target}, which is not there any more"
+        yield Finding("note", "episode-link", what, _AS_WRITTEN, page, line)
+
+
+_AS_WRITTEN = "Nothing needs to be done; pages of the diary stay as they were written."
 
 
 class _Look:

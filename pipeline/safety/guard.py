@@ -10,11 +10,14 @@ run them all, and ``python -m bench.permissions`` counts what the words alone ar
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, fields
 from functools import cache, lru_cache
 
+from pipeline.safety.hints import Hints
 from pipeline.safety.invisible import has_hidden
+from pipeline.safety.late import late
+from pipeline.safety.needed_words import needed_words, plain
 from pipeline.safety.tongues import Tongue, tongues
 
 
@@ -56,6 +59,7 @@ _MARKUP = _any_of(MARKUP, re.MULTILINE)
 _REMEMBERED = 20_000
 _SHORT = 300
 """Sentences of which the last answers are kept, and characters of the longest."""
+_PERMISSION, _INSTRUCTION = "a permission", "an instruction"
 _EDGES = " \t\"'“”„«»「」()[]*-–—<>"
 _MARKER = re.compile(r"<!--\s*(?:reverie|run)\s*:", re.IGNORECASE)
 _CLAUSE = re.compile(r"[.:](?=\s|$)|[;!?,…。；：！？，、،؛؟।\n]")
@@ -103,45 +107,93 @@ class _Rules:
         names = (field.name for field in fields(cls))
         return cls(*(_compiled(getattr(tongue, name)) for name in names))
 
-    def permits(self, clause: str, sentence: str) -> bool:
-        """Whether `clause` of `sentence` gives a right to the assistant, or to an unnamed you."""
-        if self.needless.search(clause):
+    def permits(self, clause: str, sentence: str, held: Set[str]) -> bool:
+        """Whether `clause` of `sentence` gives a right to the assistant, or to an unnamed you.
+
+        `held` are the wordings of which the sentence holds a word.
+        """
+        if "needless" in held and self.needless.search(clause):
             return True
-        rights = self._rights(clause, sentence)
+        rights = self._rights(clause, sentence, held)
         return any(not self._limited(clause[: found.end() + _LIMIT_BEHIND]) for found in rights)
 
     def _limited(self, text: str) -> bool:
         """Whether a right in `text` is a restriction; who alone has it has it: “only Claude may”."""
         return any(not self.named.match(text[found.end() :].lstrip()) for found in self.limits.finditer(text))
 
-    def _rights(self, clause: str, sentence: str) -> Iterator[re.Match[str]]:
-        if found := self.free.search(clause):
+    def _rights(self, clause: str, sentence: str, held: Set[str]) -> Iterator[re.Match[str]]:
+        if "free" in held and (found := self.free.search(clause)):
             yield found
-        if (found := self.asked.search(clause)) and (
-            self.named.search(sentence) or self.you.search(sentence)
-        ):
+        if "asked" in held and (found := self.asked.search(clause)) and self._spoken_to(sentence, held):
             yield found
-        for found in self.may.finditer(clause):
+        for found in self.may.finditer(clause) if {"may", "named"} <= held else ():
             if self.named.search(clause[: found.end() + _RIGHT_BEHIND]):
                 yield found
 
-    def commands(self, clause: str) -> bool:
-        """Whether `clause` is an order to a model that no person's wish about work is."""
-        if self.orders.search(clause) or self.hides.search(clause):
+    def _spoken_to(self, sentence: str, held: Set[str]) -> bool:
+        return bool("named" in held and self.named.search(sentence)) or bool(self.you.search(sentence))
+
+    def commands(self, clause: str, held: Set[str]) -> bool:
+        """Whether `clause` is an order to a model that no person's wish about work is; `held` as above."""
+        if "orders" in held and self.orders.search(clause):
             return True
-        return bool(self.sends.match(clause)) and bool(_ADDRESS.search(clause) or _KEPT_CLOSE.search(clause))
+        if "hides" in held and self.hides.search(clause):
+            return True
+        sends = "sends" in held and self.sends.match(clause)
+        return bool(sends) and bool(_ADDRESS.search(clause) or _KEPT_CLOSE.search(clause))
+
+
+def _lines(wordings: str) -> list[str]:
+    return [line.strip() for line in wordings.split("\n") if line.strip()]
 
 
 def _compiled(wordings: str) -> re.Pattern[str]:
     """Return a pattern of `wordings`, whose lines are alternatives."""
-    lines = [line.strip() for line in wordings.split("\n") if line.strip()]
-    return re.compile("|".join(lines) or r"(?!)", re.IGNORECASE)
+    return late("|".join(_lines(wordings)) or r"(?!)", re.IGNORECASE)
+
+
+_LOOKED_FOR = ("named", "may", "asked", "needless", "free", "orders", "hides", "sends")
+"""The wordings that are asked of a sentence only if it holds a word that they need."""
+
+
+Line = tuple[int, str, tuple[frozenset[str], ...]]
+"""A line of wordings: the number of its tongue, their name, and the sets of words of which each is needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The rules of every tongue, and the lines that each word of their first sets leads to."""
+
+    rules: tuple[_Rules, ...]
+    lines: Mapping[str, Sequence[Line]]
+    hints: Hints
+
+    def held(self, sentence: str) -> dict[int, set[str]]:
+        """Return by the number of each tongue the wordings of which `sentence` holds the words."""
+        words = self.hints.found_in(plain(sentence))
+        found: dict[int, set[str]] = {}
+        for word in self.lines.keys() & words:
+            for number, name, needed in self.lines[word]:
+                if not any(map(words.isdisjoint, needed)):
+                    found.setdefault(number, set()).add(name)
+        return found
 
 
 @cache
-def _rules() -> tuple[_Rules, ...]:
-    # To read and compile them takes as long as a status line may: only who asks pays for it.
-    return tuple(map(_Rules.of, tongues()))
+def _known() -> _Known:
+    # To read them takes as long as a status line may: only who asks pays for it.
+    lines: dict[str, list[Line]] = {}
+    wanted: set[str] = set()
+    rules = []
+    for number, tongue in enumerate(tongues()):
+        rules.append(_Rules.of(tongue))
+        for name in _LOOKED_FOR:
+            for line in _lines(getattr(tongue, name)):
+                first, *others = needed_words(line)
+                wanted |= first.union(*others)
+                for word in first:
+                    lines.setdefault(word, []).append((number, name, tuple(others)))
+    return _Known(tuple(rules), lines, Hints(wanted))
 
 
 def violation(text: str) -> str | None:
@@ -166,34 +218,43 @@ def doubt(text: str) -> str | None:
     A floor that needs no model. It neither knows all ways to say such a thing, nor is all that it names one:
     whoever understands the text decides, a second reader or a person.
     """
-    sentences = [part.strip(_EDGES) for part in _SENTENCE.split(text)]
-    if any(map(_permits, sentences)):
-        return "a permission"
-    return "an instruction" if any(map(_commands, sentences)) or _BY_ADDRESS.search(text) else None
+    found = None
+    for part in _SENTENCE.split(text):
+        read = _read(part.strip(_EDGES))
+        if read == _PERMISSION:
+            return read
+        found = found or read
+    return found or (_INSTRUCTION if _BY_ADDRESS.search(text) else None)
 
 
-def _remembered(judge: Callable[[str], bool]) -> Callable[[str], bool]:
-    """Return `judge` with its last answers about short texts kept.
-
-    A store that is taken in says much of it again: a title stands in its memory and in every edge.
-    """
-    kept = lru_cache(_REMEMBERED)(judge)
-    return lambda text: (kept if len(text) <= _SHORT else judge)(text)
+def _read(sentence: str) -> str | None:
+    # A store that is taken in says much of it again: a title stands in its memory and in every edge.
+    return (_reads_like if len(sentence) <= _SHORT else _reads_like.__wrapped__)(sentence)
 
 
-@_remembered
-def _permits(sentence: str) -> bool:
-    """Whether `sentence` gives the assistant a right by the rules of any tongue."""
+@lru_cache(_REMEMBERED)
+def _reads_like(sentence: str) -> str | None:
+    """Return what `sentence` reads like by the rules of any tongue."""
+    known = _known()
+    held = known.held(sentence)
+    if not held:
+        return None
     clauses = [part.strip(_EDGES) for part in _CLAUSE.split(sentence)]
+    asked = [(known.rules[number], names) for number, names in held.items()]
+    if any(_permits(rules, clauses, sentence, names) for rules, names in asked):
+        return _PERMISSION
+    orders = any(_commands(rules, clauses, sentence, names) for rules, names in asked)
+    return _INSTRUCTION if orders else None
+
+
+def _permits(rules: _Rules, clauses: Sequence[str], sentence: str, held: Set[str]) -> bool:
     # What nobody need be asked may span clauses; a right and its limits are looked for in one.
-    return any(
-        any(rules.permits(clause, sentence) for clause in clauses) or rules.needless.search(sentence)
-        for rules in _rules()
-    )
+    if any(rules.permits(clause, sentence, held) for clause in clauses):
+        return True
+    return "needless" in held and rules.needless.search(sentence) is not None
 
 
-@_remembered
-def _commands(sentence: str) -> bool:
-    """Whether `sentence` is an order to a model by the rules of any tongue."""
-    clauses = [part.strip(_EDGES) for part in _CLAUSE.split(sentence)]
-    return any(any(map(rules.commands, clauses)) or rules.orders.search(sentence) for rules in _rules())
+def _commands(rules: _Rules, clauses: Sequence[str], sentence: str, held: Set[str]) -> bool:
+    if any(rules.commands(clause, held) for clause in clauses):
+        return True
+    return "orders" in held and rules.orders.search(sentence) is not None

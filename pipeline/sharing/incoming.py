@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from pipeline.core.errors import ConflictError, DocumentError, PathEscapeError, StoreError
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from pipeline.sharing.merging import State as Said
     from pipeline.store import Document, Store
 
-_FEW = 2
+_NAMED_SINGLY = 2
 """Of so many machines or people each is named."""
 _IN_THE_WAY = "a file stands in its way: {path}"
 _SECRET = "holds a secret"
@@ -42,11 +43,15 @@ class Arrival:
 
 @dataclass(slots=True)
 class Brought:
-    """What was done: the change set, how many memories came or changed, how many left, and what came not."""
+    """What was done: the change set, how many memories came or changed, how many left, and what came not.
+
+    `names` are those of the memories that did.
+    """
 
     change: str = ""
     came: int = 0
     left: int = 0
+    names: list[str] = field(default_factory=list)
     refused: dict[str, Kept] = field(default_factory=dict)
     here: dict[str, Here] = field(default_factory=dict)
     conflict: str = ""
@@ -115,6 +120,7 @@ class Bringing:
             if before is not None:
                 self._door.retire(before, item.said.reason or "it left", item.said.heir)
                 result.left += 1
+                result.names.append(f"{before.name} (left)")
             result.here[item.ident] = Here("", item.said.path, heads)
             return
         path = item.known.placed
@@ -129,6 +135,7 @@ class Bringing:
         if before is not None and before.path != path:
             self._door.vacate(before)
         result.came += 1
+        result.names.append(PurePosixPath(path).stem)
         result.here[item.ident] = entry
 
     def _arrive(self, item: Arrival, path: str, before: Document | None) -> str:
@@ -180,9 +187,9 @@ def came_from(machines: Sequence[str], people: Mapping[str, str] | None) -> str:
     """Return as a reason from whom a change set came: `machines`, or with `people` those of a team."""
     if people is None:
         names = [f"machine {machine}" for machine in machines]
-        return CAME + (" and ".join(names) if len(names) <= _FEW else f"{len(names)} other machines")
+        return CAME + (" and ".join(names) if len(names) <= _NAMED_SINGLY else f"{len(names)} other machines")
     named = sorted({people.get(machine, "somebody") for machine in machines})
-    return f"{CAME}{' and '.join(named) if len(named) <= _FEW else 'several people'} (the team)"
+    return f"{CAME}{' and '.join(named) if len(named) <= _NAMED_SINGLY else 'several people'} (the team)"
 
 
 def renamed(meaning: Said, placed: str) -> bytes | None:

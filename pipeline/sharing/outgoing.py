@@ -20,6 +20,7 @@ from pipeline.store.history import forgotten
 from pipeline.store.history.forgotten import ON_REQUEST, Told
 
 if TYPE_CHECKING:
+    from pipeline.ledger import Ledger
     from pipeline.store import Document, Retired, Store
 
 IsSecret = Callable[[str], bool]
@@ -80,6 +81,20 @@ class Look:
     def gone(self) -> list[str]:
         """Return the memories whose files were here and are not any more."""
         return [ident for ident, was in self._state.here.items() if was.digest and ident not in self._here]
+
+    def waiting(self) -> set[str]:
+        """Return the memories that changed or left here and may go out."""
+        held = self._state.held
+        stays = {
+            ident
+            for ident in self.changed()
+            if self._kept_back(self._here[ident]) or (ident in held and not self._touched(self._here[ident]))
+        }
+        return {*self.changed(), *self.gone()} - stays
+
+    def _touched(self, document: Document) -> bool:
+        """Whether the file was written since a sync last looked at it."""
+        return (self._store.root / document.path).lstat().st_mtime > self._state.tried
 
     def take(self) -> Outgoing:
         """Return what is new here."""
@@ -251,6 +266,16 @@ class Look:
                     clock=self._tick(),
                 )
             )
+
+
+def secret_finder(ledger: Ledger | None) -> IsSecret:
+    """Return what finds a secret in a text: by its look, and those that `ledger` knows."""
+    if ledger is None:
+        return has_secret
+    from pipeline.ledger import secrets
+
+    known = secrets.recognised(ledger)
+    return lambda text: has_secret(text) or known.mask(text) != text
 
 
 def takes_all(_: Document) -> str:

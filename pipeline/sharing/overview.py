@@ -6,8 +6,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from pipeline.core.errors import InputError
+from pipeline.sharing.git import SyncError
 from pipeline.sharing.outgoing import Look
-from pipeline.sharing.repository import Repository, SyncError
+from pipeline.sharing.repository import Repository
+from pipeline.sharing.revisions import REVISIONS
 from pipeline.sharing.state import Share
 
 if TYPE_CHECKING:
@@ -20,15 +22,13 @@ _FAR_MS = 3_600_000
 def overview(share: Share, store: Store, *, now: datetime, ask: bool = True) -> dict[str, Any]:
     """Return what waits on either side, when it was last in step, and what stays back.
 
-    `ahead` are records that the remote has not, `behind` commits there that are not here, None where nobody
-    could be asked; `waiting` are memories that changed here since.
+    `waiting` counts the memories of which the remote lacks something, `behind` commits there that are not
+    here, None where nobody could be asked.
     """
     with share.locked():
         state = share.read()
         if state is None:
-            raise InputError(
-                "these memories are kept in step with nothing", fix="`reverie sync init REMOTE`."
-            )
+            raise InputError("these memories are not synced with anything", fix="`reverie sync init REMOTE`.")
         repository = Repository(share.repository, state.remote)
         repository.make()
         error, behind = state.error, None
@@ -38,14 +38,14 @@ def overview(share: Share, store: Store, *, now: datetime, ask: bool = True) -> 
                 behind = repository.count(main, repository.fetch())
             except SyncError as failed:
                 error = str(failed)
-        waiting = Look(store, state, lambda _: [], now=now).changed()
-        ahead = repository.count(state.seen, main) if main else 0
+        waiting = Look(store, state, lambda _: [], now=now).waiting()
+        unsent = repository.files(main, REVISIONS).keys() - repository.files(state.seen, REVISIONS).keys()
+        waiting |= {path.split("/")[1] for path in unsent}
     late = state.moment[0] - now.timestamp() * 1000
     return {
         "remote": state.remote,
         "machine": state.machine,
         "memories": sum(bool(known.blob) for known in state.known.values()),
-        "ahead": ahead,
         "behind": behind,
         "waiting": len(waiting),
         "last": state.done,

@@ -7,70 +7,35 @@ text. What others sent is joined by a commit with two parents.
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
-from urllib.parse import urlsplit
 
-from pipeline.core import network
 from pipeline.core.atomic import ensure_dir
-from pipeline.core.errors import InputError, ReverieError
-from pipeline.core.tools import own_variables, run_bytes
-from pipeline.hooklib.plain import lines_of
-from pipeline.safety.redaction import has_secret
+from pipeline.sharing import git
+from pipeline.sharing.git import OfflineError, RefusedError, SyncError
 from pipeline.sharing.revisions import MOST_BYTES
 
 BRANCH = "refs/heads/main"
 INCOMING = "refs/reverie/incoming"
-_CALL_SECONDS = 30.0
-_NET_SECONDS = 300.0
-_SET = {
-    "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_ASKPASS": "false",
-    "SSH_ASKPASS": "false",
-    "GIT_SSH_COMMAND": "ssh -oBatchMode=yes -oConnectTimeout=20",
-    "GIT_ALLOW_PROTOCOL": "file:https:ssh",
-    "GIT_PAGER": "cat",
-    "GIT_OPTIONAL_LOCKS": "0",
-    "LC_ALL": "C",
-}
-_OPTIONS = {
-    "core.hooksPath": os.devnull,
-    "core.fsmonitor": "false",
-    "core.quotePath": "false",
-    "gc.auto": "0",
-    "gc.autoDetach": "false",
-    "commit.gpgSign": "false",
-    "push.gpgSign": "false",
-    "push.recurseSubmodules": "no",
-    "submodule.recurse": "false",
-    "transfer.fsckObjects": "true",
-    "fetch.writeCommitGraph": "false",
-}
+MEMORIES, README_FILE = "memories", "README.md"
+README = """# Memories
+
+Kept in step by Reverie. `memories/` is what they say now, made from the records in `revisions/` and
+`forgotten/`: change nothing by hand. Who can read this repository can read all that was ever in it; who can
+write it can change the memories of all who sync with it.
+"""
 _MOVED = re.compile(
     r"fetch first|non-fast-forward|failed to update ref|cannot lock ref|stale info|incorrect old value"
 )
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _EMPTY = re.compile(r"couldn't find remote ref", re.IGNORECASE)
-_SHALLOW = re.compile(r"shallow", re.IGNORECASE)
+_SHALLOW = re.compile(r"from a shallow repository|shallow (roots|update|file)", re.IGNORECASE)
+_GC_SECONDS = 300.0
 _GC_EVERY = 50
 """Commits after which what they left lying about is packed."""
-
-
-class SyncError(ReverieError):
-    """The memories can't be kept in step with other machines now; all else goes on."""
-
-
-class OfflineError(SyncError):
-    """The remote can't be reached, or does not let us in."""
-
-
-class RefusedError(SyncError):
-    """The remote is not joined: its history was rewritten or cut, or it holds something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,19 +52,24 @@ class Repository:
     path: Path
     remote: str
     odd: dict[str, str] = field(default_factory=dict, kw_only=True)
+    _above: dict[tuple[str, str], bool] = field(default_factory=dict, init=False, repr=False)
+    _listed: dict[str, dict[str, str]] = field(default_factory=dict, init=False, repr=False)
     people: dict[str, str] = field(default_factory=dict, kw_only=True)
     names: list[str] = field(default_factory=list, kw_only=True)
 
     def make(self) -> None:
         """Make the repository where there is none, and put away what a git that was killed left in it."""
-        if not (self.path / "HEAD").is_file():
+        if not all((self.path / name).exists() for name in ("HEAD", "config", "objects/pack")):
             ensure_dir(self.path.parent)
-            self._call("init", "--quiet", "--bare", "--template=", str(self.path), here=False)
-            self._call("symbolic-ref", "HEAD", BRANCH)
+            self._change("init", "--quiet", "--bare", "--template=")
+            self._change("symbolic-ref", "HEAD", BRANCH)
         self._clear()
 
     def _clear(self) -> None:
-        # Whoever calls holds our own lock, so no git of ours is alive. One that was killed left these.
+        # Whoever calls holds our own lock, so no git of ours is to be alive. One that was killed left these.
+        found = [*self.path.glob("*.lock"), *(self.path / "refs").rglob("*.lock")]
+        if found:
+            git.run_alone(lock=self._lock)
         for left in (*self.path.glob("*.lock"), *(self.path / "refs").rglob("*.lock")):
             left.unlink(missing_ok=True)
 
@@ -111,16 +81,21 @@ class Repository:
             name = (self.path / ref).read_text("ascii").strip()
         except FileNotFoundError:
             name = ""  # None, or packed with others.
-        if _COMMIT.fullmatch(name):
+        if _COMMIT.fullmatch(name) or not (name or (self.path / "packed-refs").exists()):
             return name
-        code, out, _ = self._run("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")
+        own = ("--git-dir", str(self.path))
+        code, out, _ = git.run(*own, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")
         return out.decode().strip() if code == 0 else ""
 
     def has(self, ancestor: str, commit: str) -> bool:
         """Whether `commit` was made on top of `ancestor`."""
         if not ancestor or ancestor == commit:
             return True
-        return self._run("merge-base", "--is-ancestor", ancestor, commit)[0] == 0
+        asked = (ancestor, commit)
+        if asked not in self._above:
+            own = ("--git-dir", str(self.path))
+            self._above[asked] = git.run(*own, "merge-base", "--is-ancestor", *asked)[0] == 0
+        return self._above[asked]
 
     def newest(self, *commits: str) -> list[str]:
         """Return those of two `commits`, "" for none, that the other does not come from."""
@@ -136,6 +111,8 @@ class Repository:
         """Return path → blob of the files of `commit`, or of those `below` some folders of it."""
         if not commit:
             return {}
+        if not below and commit in self._listed:
+            return self._listed[commit]
         out = self._call("ls-tree", "-r", "-z", commit, "--", *below)
         found = {}
         for line in out.split(b"\0"):
@@ -144,6 +121,8 @@ class Repository:
                 mode, kind, blob = about.decode().split()
                 if kind == "blob" and mode in ("100644", "100755"):
                     found[path.decode("utf-8", "surrogateescape")] = blob
+        if not below:
+            self._listed[commit] = found
         return found
 
     def read(self, blobs: Iterable[str]) -> dict[str, bytes]:
@@ -189,12 +168,12 @@ class Repository:
             parts += _line(path, data)
         parts.append(b"done\n")
         # Without --force a branch never loses what it had.
-        self._call("fast-import", "--quiet", "--done", "--date-format=raw", given=b"".join(parts))
+        self._change("fast-import", "--quiet", "--done", "--date-format=raw", given=b"".join(parts))
         return self.tip(ref)
 
     def move(self, commit: str, *, ref: str = BRANCH) -> None:
         """Let `ref` name `commit`."""
-        self._call("update-ref", ref, commit)
+        self._change("update-ref", ref, commit)
 
     def tidy(self) -> None:
         """Pack what many commits left lying about, now and then, and remove what killed ones left."""
@@ -203,7 +182,8 @@ class Repository:
         if loose > 40 * _GC_EVERY or packs > _GC_EVERY:
             for left in (*self.path.glob("objects/*/tmp_*"), *self.path.glob("fast_import_crash_*")):
                 left.unlink(missing_ok=True)
-            self._call("gc", "--quiet", "--prune=now", seconds=_NET_SECONDS)
+            # What a fetch that was left alone has brought stays until it is named.
+            self._change("gc", "--quiet", "--prune=1.hour.ago", seconds=_GC_SECONDS)
 
     # -- the remote ---------------------------------------------------------------------------------
 
@@ -212,10 +192,18 @@ class Repository:
 
         Raises OfflineError where it can't be reached, RefusedError where its history is cut short.
         """
-        code, _, err = self._run(
-            *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"),
-            *("--no-auto-gc", self.remote, f"+{BRANCH}:{INCOMING}"),
-            seconds=_NET_SECONDS,
+        code, _, err = git.run_far(
+            self.remote,
+            *(
+                "--git-dir",
+                str(self.path),
+                "fetch",
+                "--quiet",
+                "--progress",
+                "--no-tags",
+                "--no-write-fetch-head",
+            ),
+            *("--no-recurse-submodules", "--no-auto-gc", self.remote, f"+{BRANCH}:{INCOMING}"),
         )
         if _SHALLOW.search(err) or (self.path / "shallow").exists():
             raise RefusedError(
@@ -227,7 +215,7 @@ class Repository:
             return ""
         if code:
             raise OfflineError(
-                f"the remote can't be read: {_last_words(err)}",
+                f"the remote can't be read: {git.trouble(err)}",
                 file=self.remote,
                 fix="Nothing is lost: what is new waits, and goes with the next sync that gets there.",
             )
@@ -235,8 +223,16 @@ class Repository:
 
     def push(self) -> bool:
         """Send the branch; False where the remote has moved on meanwhile. Raises OfflineError as `fetch`."""
-        code, out, err = self._run(
-            "push", "--porcelain", "--quiet", self.remote, f"{BRANCH}:{BRANCH}", seconds=_NET_SECONDS
+        own = ("--git-dir", str(self.path))
+        code, out, err = git.run_far(
+            self.remote,
+            *own,
+            "push",
+            "--porcelain",
+            "--quiet",
+            "--progress",
+            self.remote,
+            f"{BRANCH}:{BRANCH}",
         )
         if code == 0:
             return True
@@ -244,7 +240,7 @@ class Repository:
         if _MOVED.search(answer):
             return False
         raise OfflineError(
-            f"the remote took nothing: {_last_words(err) or _last_words(answer)}",
+            f"the remote took nothing: {git.trouble(err or answer)}",
             file=self.remote,
             fix="Nothing is lost: it goes with the next sync. See that you may write there.",
         )
@@ -254,68 +250,26 @@ class Repository:
 
     # -- git ----------------------------------------------------------------------------------------
 
-    def _call(
-        self, *words: str, given: bytes = b"", here: bool = True, seconds: float = _CALL_SECONDS
-    ) -> bytes:
-        code, out, err = self._run(*words, given=given, here=here, seconds=seconds)
+    def _call(self, *words: str, given: bytes = b"") -> bytes:
+        return self._sound(words, *git.run("--git-dir", str(self.path), *words, given=given))
+
+    def _change(self, *words: str, given: bytes = b"", seconds: float = git.CALL_SECONDS) -> None:
+        """Let git write in the repository, when none that was left alone does."""
+        own = ("--git-dir", str(self.path), *words)
+        self._sound(words, *git.run_alone(*own, lock=self._lock, given=given, seconds=seconds))
+
+    def _sound(self, words: tuple[str, ...], code: int, out: bytes, err: str) -> bytes:
         if code:
             raise SyncError(
-                f"git {words[0]} failed: {_last_words(err) or f'it ended with {code}'}",
+                f"git {words[0]} failed: {git.last_words(err) or f'it ended with {code}'}",
                 file=str(self.path),
                 fix="Delete that folder: it is made anew from the remote and the memories here.",
             )
         return out
 
-    def _run(
-        self, *words: str, given: bytes = b"", here: bool = True, seconds: float = _CALL_SECONDS
-    ) -> tuple[int, bytes, str]:
-        return _git(*(("--git-dir", str(self.path)) if here else ()), *words, given=given, seconds=seconds)
-
-
-def make_remote(folder: Path) -> None:
-    """Make an empty repository for others at `folder`."""
-    code, _, err = _git("init", "--quiet", "--bare", "--template=", str(folder), seconds=_CALL_SECONDS)
-    if code == 0:
-        code, _, err = _git("--git-dir", str(folder), "symbolic-ref", "HEAD", BRANCH, seconds=_CALL_SECONDS)
-    if code:
-        raise InputError(
-            f"no repository can be made there: {_last_words(err)}",
-            file=str(folder),
-            fix="Name another folder.",
-        )
-
-
-def is_repository(folder: Path) -> bool:
-    """Whether there is a git repository at `folder`, bare or not."""
-    return any((inner / "HEAD").is_file() for inner in (folder, folder / ".git"))
-
-
-def remote_named(named: str) -> str:
-    """Return the remote that a person named: an address, or a folder's whole path.
-
-    Raises InputError for what git would take for something else, and for an address with a secret in it.
-    """
-    if has_secret(named) or (("://" in named) and urlsplit(named).password):
-        raise InputError(
-            "there is a secret in that address, which would stand in a file",
-            fix="Leave it out; let git's credential helper, or an ssh key, know it.",
-        )
-    is_address = re.match(r"(https|ssh|file)://", named) or re.match(r"[\w.-]+@[\w.-]+:", named)
-    if is_address:
-        return named
-    if not named or named.startswith("-") or re.match(r"[a-z][a-z0-9+.-]*:", named, re.IGNORECASE):
-        raise InputError(
-            f"{named!r} is no folder, nor an address that is used here",
-            fix="Name a folder, https://…, ssh://… or user@host:path.",
-        )
-    return str(Path(named).expanduser().absolute())
-
-
-def _git(*words: str, given: bytes = b"", seconds: float) -> tuple[int, bytes, str]:
-    options = [part for key, value in _OPTIONS.items() for part in ("-c", f"{key}={value}")]
-    variables = {**own_variables(), **network.passed_on(), **_SET}
-    code, out, err = run_bytes(["git", *options, *words], given=given, environment=variables, seconds=seconds)
-    return code, out, err.decode("utf-8", "replace")
+    @property
+    def _lock(self) -> Path:
+        return self.path.with_name("git.lock")
 
 
 def _line(path: str, data: bytes | str | None) -> list[bytes]:
@@ -327,14 +281,6 @@ def _line(path: str, data: bytes | str | None) -> list[bytes]:
     if isinstance(data, str):
         return [f"M 100644 {data} ".encode(), name, b"\n"]
     return [b"M 100644 inline ", name, b"\n", b"data %d\n" % len(data), data, b"\n"]
-
-
-def _last_words(err: str) -> str:
-    """Return what git said last, on one line."""
-    lines = [line.strip() for line in lines_of(err) if line.strip() and not line.startswith("hint:")]
-    begins = ("fatal:", "error:", "ERROR", "remote:", "!")
-    chosen = [line for line in lines if line.startswith(begins)] or lines
-    return chosen[0].removeprefix("fatal: ").removeprefix("error: ")[:200] if chosen else ""
 
 
 def blob_of(data: bytes | None) -> str:

@@ -62,6 +62,11 @@ def memory_id(own: str, path: str) -> str:
     return own if _KNOWN_ID.fullmatch(own) else derived_id("shared id", own)
 
 
+def memory_in(path: str) -> str:
+    """Return the memory whose revision lies at `path` in a repository."""
+    return path.split("/", 2)[1]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revision:
     """One text of a memory, or that it left (`file` is None).

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 
 from pipeline.core import faults
 from pipeline.core.clock import Clock
-from pipeline.safety.redaction import has_secret
-from pipeline.sharing import questions
+from pipeline.sharing import questions, team_index
+from pipeline.sharing.git import OfflineError, RefusedError, SyncError
 from pipeline.sharing.incoming import Arrival, Bringing, came_from, placed, renamed, wanted
 from pipeline.sharing.merging import State as Said
 from pipeline.sharing.merging import state_of
-from pipeline.sharing.outgoing import Hold, IsSecret, Look, behind, key_of, takes_all, told_in
+from pipeline.sharing.outgoing import Hold, Look, behind, key_of, secret_finder, takes_all, told_in
 from pipeline.sharing.recorded import records_of
-from pipeline.sharing.repository import OfflineError, RefusedError, Repository, SyncError, blob_of
-from pipeline.sharing.revisions import FORGOTTEN, REVISIONS, Note, Record, Revision, records_in
+from pipeline.sharing.repository import MEMORIES, README, README_FILE, Repository, blob_of
+from pipeline.sharing.revisions import FORGOTTEN, REVISIONS, Note, Record, Revision, memory_in, records_in
 from pipeline.sharing.signing import held_back, sign
 from pipeline.sharing.state import Known, Share, State
 from pipeline.store.history import forgotten
@@ -32,13 +32,7 @@ if TYPE_CHECKING:
     from pipeline.sharing.team_repository import TeamRepository
     from pipeline.store import Store
 
-MEMORIES, README_FILE = "memories", "README.md"
-README = """# Memories
-
-Kept in step by Reverie. `memories/` is what they say now, made from the records in `revisions/` and
-`forgotten/`: change nothing by hand. Who can read this repository can read all that was ever in it; who can
-write it can change the memories of all who sync with it.
-"""
+_OF_RECORDS = (f"{REVISIONS}/", f"{FORGOTTEN}/")
 _TRIES = 6
 
 
@@ -46,13 +40,15 @@ _TRIES = 6
 class Synced:
     """What one sync did: records told and taken, memories that came or left here, and what waits.
 
-    `change` is the change set here, "" for none; `error` is why the remote was not reached, `fix` what to do.
+    `change` is the change set here, "" for none, and `names` those of its memories; `error` is why the remote
+    was not reached, `fix` what to do.
     """
 
     told: int = 0
     taken: int = 0
     came: int = 0
     left: int = 0
+    names: list[str] = field(default_factory=list)
     change: str = ""
     asked: int = 0
     held: list[dict[str, str]] = field(default_factory=list)
@@ -79,7 +75,7 @@ def sync(
     with share.locked():
         state = share.read()
         if state is None:
-            raise SyncError("this folder is kept in step with nothing", fix="`reverie sync init REMOTE`.")
+            raise SyncError("this folder is not synced with anything", fix="`reverie sync init REMOTE`.")
         state.set_right(clock.now())
         run = _Run(share, state, store, clock, ledger, force=force)
         if state.team:
@@ -88,6 +84,8 @@ def sync(
         try:
             run.exchange()
             run.bring()
+            if state.team:
+                team_index.write(store, state.team_name)
         finally:
             state.tried = clock.now().timestamp()
             share.write(state)
@@ -123,7 +121,7 @@ class _Run:
         self.hold: Hold = takes_all
         self._repository = repository_of(share, state)
         self._repository.make()
-        self._files: dict[str, str] = {}
+        self._known_files: dict[str, str] | None = None
         self._records: dict[str, list[Revision]] = {}
         self._said: dict[str, Said] = {}
 
@@ -208,24 +206,30 @@ class _Run:
         """Make a commit of what is new here and what is `incoming`, or take that as it is."""
         repository, state = self._repository, self._state
         main = repository.tip()
-        ours = repository.files(main, REVISIONS, FORGOTTEN)
-        theirs = ours if incoming == main else repository.files(incoming, REVISIONS, FORGOTTEN)
-        # What is none of a record, and was taken away there, is not put back.
-        lacking = ours.keys() - theirs.keys() if incoming else set[str]()
-        mended = lacking & state.strange.keys()
-        state.tell_odd(dict.fromkeys(mended, ""))
-        self._files = {path: blob for path, blob in {**theirs, **ours}.items() if path not in mended}
+        ours, theirs, untold = {}, {}, set[str]()
+        lacking, mended = set[str](), set[str]()
+        self._known_files = None
+        if not incoming == main == state.basis:
+            ours = self._records_of(main)
+            theirs = ours if incoming == main else self._records_of(incoming)
+            # What is none of a record, and was taken away there, is not put back.
+            lacking = ours.keys() - theirs.keys() if incoming else lacking
+            mended = lacking & state.strange.keys()
+            state.tell_odd(dict.fromkeys(mended, ""))
+            self._known_files = {
+                path: blob for path, blob in {**theirs, **ours}.items() if path not in mended
+            }
+            # A process died between its commit and the note that it was made.
+            untold = ours.keys() - self._records_of(state.basis) if state.basis != main else untold
         self._records.clear()
         came = sorted(theirs.keys() - ours.keys())
-        # A process died between its commit and the note that it was made.
-        untold = ours.keys() - repository.files(state.basis, REVISIONS) if state.basis != main else ()
         self.done.taken += len(came)
         looking = Look(
             self._store,
             state,
             self._of,
             now=self._clock.now(),
-            is_secret=self._secret_finder(),
+            is_secret=secret_finder(self._ledger),
             force=self._force,
             hold=self.hold,
             most=repository.most,
@@ -237,7 +241,7 @@ class _Run:
             state.see(item.clock)
             if isinstance(item, Revision):
                 self._records[item.memory] = [*self._of(item.memory), item]
-        changed = {_memory(path) for path in (*came, *fresh, *untold) if path.startswith(f"{REVISIONS}/")}
+        changed = {memory_in(path) for path in (*came, *fresh, *untold) if path.startswith(f"{REVISIONS}/")}
         self._learn(changed if state.known else {*changed, *self._all()})
         self._take_notes(came, look.notes)
         parents = repository.newest(incoming, main)
@@ -250,19 +254,24 @@ class _Run:
         state.here, state.held, state.begun = look.here, look.held, {}
         state.basis = repository.tip()
         state.notes += look.notes
-        self.done.told += len(fresh)
+        known = repository.files(state.seen, REVISIONS, FORGOTTEN) if state.error else theirs
+        # With what an earlier sync kept, since it got nowhere.
+        self.done.told = len({*ours, *fresh} - known.keys())
         self.done.held = [{"name": item.name, "why": item.why} for item in look.held.values()]
 
-    def _secret_finder(self) -> IsSecret:
-        if self._ledger is None:
-            return has_secret
-        from pipeline.ledger import secrets
+    @property
+    def _files(self) -> dict[str, str]:
+        """Return path → blob of all records, listed where they are asked for: where nothing is new, never."""
+        if self._known_files is None:
+            self._known_files = self._records_of(self._repository.tip())
+        return self._known_files
 
-        known = secrets.recognised(self._ledger)
-        return lambda text: has_secret(text) or known.mask(text) != text
+    def _records_of(self, commit: str) -> dict[str, str]:
+        every = self._repository.files(commit)
+        return {path: blob for path, blob in every.items() if path.startswith(_OF_RECORDS)}
 
     def _all(self) -> set[str]:
-        return {_memory(path) for path in self._files if path.startswith(f"{REVISIONS}/")}
+        return {memory_in(path) for path in self._files if path.startswith(f"{REVISIONS}/")}
 
     def _of(self, ident: str) -> list[Revision]:
         """Return all records of a memory."""
@@ -274,7 +283,9 @@ class _Run:
         wanted = {ident for ident in idents if ident not in self._records}
         if not wanted:
             return
-        paths = [path for path in self._files if path.startswith(f"{REVISIONS}/") and _memory(path) in wanted]
+        paths = [
+            path for path in self._files if path.startswith(f"{REVISIONS}/") and memory_in(path) in wanted
+        ]
         self._records |= {ident: [] for ident in wanted}
         for item in self._read(paths):
             if isinstance(item, Revision):
@@ -412,6 +423,7 @@ class _Run:
         } | brought.refused
         done.came += brought.came
         done.left += brought.left
+        done.names += brought.names
         done.change = brought.change or done.change
         if brought.conflict:
             done.error = done.error or f"somebody wrote at the same moment: {brought.conflict}"
@@ -430,10 +442,6 @@ class _Run:
     def _still(self, ident: str) -> bool:
         known = self._state.known.get(ident)
         return known is not None and known.heads == self._state.refused[ident].heads
-
-
-def _memory(path: str) -> str:
-    return path.split("/", 2)[1]
 
 
 def _notes(paths: Iterable[str]) -> list[str]:

@@ -18,7 +18,7 @@ from pipeline.core.home import Home
 from pipeline.core.ids import new_id
 from pipeline.safety.invisible import visible_name
 from pipeline.sharing import turn
-from pipeline.sharing.repository import SyncError
+from pipeline.sharing.git import SyncError
 from pipeline.sharing.revisions import Moment, is_believed
 
 _STATE_OF_SYNC = 1

@@ -16,14 +16,16 @@ import orjson
 from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import DocumentError, InputError, TeamError, UnreachableTeamError
 from pipeline.safety.invisible import visible_name
+from pipeline.sharing.git import OfflineError, RefusedError
 from pipeline.sharing.recorded import records_of
-from pipeline.sharing.repository import BRANCH, INCOMING, OfflineError, RefusedError, Repository
+from pipeline.sharing.repository import BRANCH, INCOMING, Repository
 from pipeline.sharing.revisions import FORGOTTEN, REVISIONS, Note, Record, Revision, read_record, records_in
 from pipeline.sharing.signing import AUTHOR
 from pipeline.store.files import document
 from pipeline.team import members, revisions, schema
 from pipeline.team.connecting import Address, parse, within
 
+_WAITS = "Nothing is lost: what waits goes out the next time."
 _NOTES = "forgotten"
 """As what the database knows a record of words that were forgotten; it is no memory's id."""
 _FOR_WHAT_IT_IS = ("22", "23")
@@ -63,7 +65,7 @@ class TeamRepository(Repository):
         """Read all that the database has once more, and send all of this machine's that it lacks."""
         (self.path / "read").unlink(missing_ok=True)
         if self.tip(INCOMING):
-            self._call("update-ref", "-d", INCOMING)
+            self._change("update-ref", "-d", INCOMING)
 
     def push(self) -> bool:
         """Send what the database lacks; True, since nobody's revision is in the way of another's.
@@ -201,7 +203,8 @@ class TeamRepository(Repository):
         try:
             yield
         except UnreachableTeamError as error:
-            raise OfflineError(str(error), file=self.remote, fix=error.fix) from error
+            # It names the address itself.
+            raise OfflineError(str(error), fix=f"{_WAITS} {error.fix}") from error
         except TeamError as error:
             raise RefusedError(str(error), file=self.remote, fix=error.fix) from error
 

@@ -12,6 +12,7 @@ from pipeline.core.ids import digest
 from pipeline.record import record, values_of
 
 FILE = "turn.json"
+_LEFT_TEAM = "left"
 CAME = "sync with "
 """How the reason of a change set begins that came from others; whom, stands behind it."""
 
@@ -57,6 +58,22 @@ def turns(home: Path) -> list[Turn]:
 def write(folder: Path, turn: Turn) -> None:
     """Keep `turn` in `folder`."""
     write_atomic(folder / FILE, json.dumps(values_of(turn), ensure_ascii=False).encode())
+
+
+def note_left(folder: Path, team: str) -> None:
+    """Note in `folder` that the person left `team`, whose memories stay as they are; "" takes that back."""
+    if team:
+        write_atomic(folder / _LEFT_TEAM, team.encode())
+    else:
+        (folder / _LEFT_TEAM).unlink(missing_ok=True)
+
+
+def left_of(home: Path, store: Path) -> str:
+    """Return the team that the person left, whose memories are in `store`; "" for any other folder."""
+    try:
+        return (folder_of(home, store) / _LEFT_TEAM).read_text("utf-8")
+    except OSError:
+        return ""
 
 
 def _read(file: Path) -> Turn | None:

@@ -59,7 +59,8 @@ class Restore:
     """A file to bring back as it was: `data` with its mode and time, or None for no file at all.
 
     `record` is the digest kept then as what we last wrote there, empty for a file that was not ours; without
-    `mtime_ns` the file gets the time of its writing.
+    `mtime_ns` the file gets the time of its writing. `memory` is what `data` says at `path`, where whoever
+    plans it has read it.
     """
 
     path: str
@@ -68,6 +69,7 @@ class Restore:
     record: str = ""
     mode: int = 0o600
     mtime_ns: int | None = None
+    memory: Memory | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Connections to a team's database: which addresses are taken, and what happens when one is cut.
 
-This is the only module that imports psycopg (extra ``team``). No password is taken from an address: libpq
-reads ``PGPASSWORD`` and ``~/.pgpass`` by itself. Beyond this machine a server must prove who it is.
+This and `refusals` alone import psycopg (extra ``team``). No password is taken from an address: libpq
+reads ``~/.pgpass`` and ``PGPASSWORD`` by itself. Beyond this machine a server must prove who it is.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pipeline.core.errors import ConfigError, TeamError, UnreachableTeamError
+from pipeline.core.extras import how_to_install
 from pipeline.record import record
+from pipeline.team.refusals import refused, turned_away
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -56,9 +58,8 @@ class Address:
     def name(self) -> str:
         """Who and where, for messages: no parameter beyond them."""
         given = self.parameters
-        return (
-            f"{given.get('user', 'you')} at {given.get('host') or 'this machine'}, database {given['dbname']}"
-        )
+        host = given.get("host") or "this machine"
+        return f"{given.get('user', 'you')} at {host}, database {given['dbname']}"
 
 
 def parse(url: str) -> Address:
@@ -178,6 +179,8 @@ class Line:
                 self.close()
                 if limit is not None and limit.is_over:
                     raise _unreachable(self._address, limit.words) from error
+                if (no_entry := turned_away(error)) is not None:
+                    raise no_entry from error
                 if not _is_passing(error):
                     raise refused(error) from error
                 if number == TRIES - 1:
@@ -220,7 +223,7 @@ def _driver() -> ModuleType:
     except ImportError as error:
         raise TeamError(
             "a team needs PostgreSQL's driver, which is not installed",
-            fix="pip install 'reverie[team]'",
+            fix=how_to_install("team"),
         ) from error
     return psycopg
 
@@ -260,28 +263,8 @@ def _is_passing(error: psycopg.Error) -> bool:
     return error.sqlstate.startswith(_LOST)
 
 
-def refused(error: psycopg.Error) -> TeamError:
-    """Return what a person is told of a thing that the database refused."""
-    from psycopg import errors
-
-    text = (error.diag.message_primary or str(error)).strip()
-    if isinstance(error, errors.InsufficientPrivilege):
-        return TeamError(f"the database refuses: {text}", fix="Ask who founded the team for it.")
-    if isinstance(error, errors.InvalidPassword | errors.InvalidAuthorizationSpecification):
-        return TeamError(
-            f"the database does not let you in: {text}",
-            fix="Put the password into ~/.pgpass (mode 0600) or PGPASSWORD, and look at the login's name.",
-        )
-    if isinstance(error, errors.UndefinedTable | errors.InvalidSchemaName | errors.UndefinedFunction):
-        return TeamError(
-            "the database holds no teams yet",
-            fix="Who may make a schema there runs `reverie team init NAME --database URL` first.",
-        )
-    return TeamError(f"the database says: {text}", fix="`reverie team status` shows what it knows of you.")
-
-
 def _unreachable(address: Address, words: str) -> UnreachableTeamError:
     return UnreachableTeamError(
         f"the team's database can't be reached ({address.name}): {words.strip().partition(chr(10))[0]}",
-        fix="Nothing is lost: what waits goes out the next time. Look at the network and the server.",
+        fix="Look at the network, the address and the server.",
     )

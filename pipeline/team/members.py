@@ -76,7 +76,8 @@ def _require_a_name(person: str) -> None:
 def found_team(connection: psycopg.Connection[Any], name: str, person: str) -> str:
     """Make a team with whoever asks as its first member; return its id.
 
-    Raises InputError for what `is_a_name` refuses.
+    Who founded it and left comes in again, where nobody else may invite. Raises InputError for what
+    `is_a_name` refuses.
     """
     _require_a_name(person)
     row = connection.execute("SELECT found_team(%s, %s)", [name, person]).fetchone()
@@ -99,6 +100,12 @@ def team_called(connection: psycopg.Connection[Any], name: str) -> Team:
     for team in known:
         if team.name == name:
             return team
+    row = connection.execute("SELECT state_in(%s)", [name]).fetchone()
+    if row is not None and row[0]:
+        raise TeamError(
+            f"you left the team {name}",
+            fix="Ask a member who may invite. Who founded it runs `reverie team init` again, if nobody may.",
+        )
     others = ", ".join(team.name for team in known) or "none"
     raise TeamError(f"you are in no team {name} there", fix=f"You are in or invited to: {others}.")
 
@@ -107,6 +114,19 @@ def invite(connection: psycopg.Connection[Any], team: str, login: str, person: s
     """Let `login` join `team`, shown as `person`. Raises InputError for what `is_a_name` refuses."""
     _require_a_name(person)
     connection.execute("SELECT invite(%s, %s, %s)", [team, login, person])
+
+
+def login(connection: psycopg.Connection[Any]) -> str:
+    """Return the login that whoever asks has at the database."""
+    row = connection.execute("SELECT session_user").fetchone()
+    assert row is not None
+    return str(row[0])
+
+
+def may_log_in(connection: psycopg.Connection[Any], login: str) -> bool:
+    """Return whether the server has that `login` by now."""
+    sql = "SELECT FROM pg_roles WHERE rolname = %s AND rolcanlogin"
+    return connection.execute(sql, [login]).fetchone() is not None
 
 
 def join(connection: psycopg.Connection[Any], team: str) -> None:

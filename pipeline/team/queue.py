@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import psycopg
 
 TASK = "read"
-BATCH = 500
+JOBS_AT_ONCE = 500
 """Jobs that are sent at a time."""
 LEASE_SECONDS = 300.0
 """So long after the last sign of life of a machine others take over what it was at."""
@@ -78,13 +78,13 @@ def defer(connection: psycopg.Connection[Any], team: str, wanted: Sequence[Wante
         (str(name), str(key))
         for name, key in connection.execute(
             "SELECT queue_name, args ->> 'key' FROM procrastinate_jobs"
-            " WHERE queue_name = ANY(%s) AND status IN ('todo', 'doing')",
+            " WHERE queue_name = ANY(%s) AND status IN ('todo', 'doing', 'failed')",
             [list(names.values())],
         )
     }
     fresh = [item for item in wanted if (names[item.project], item.key) not in there]
     manager = JobManager(SyncPsycopgConnector())
-    for start in range(0, len(fresh), BATCH):
+    for start in range(0, len(fresh), JOBS_AT_ONCE):
         jobs = [
             Job(
                 queue=names[item.project],
@@ -94,7 +94,7 @@ def defer(connection: psycopg.Connection[Any], team: str, wanted: Sequence[Wante
                 queueing_lock=None,
                 task_kwargs={"key": item.key, "project": item.project},
             )
-            for item in fresh[start : start + BATCH]
+            for item in fresh[start : start + JOBS_AT_ONCE]
         ]
         manager.batch_defer_jobs(jobs, connection=connection)
     return len(fresh)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import psycopg
 
 SCHEMA = "reverie_team"
-STEPS = ("0001", "0002", "0003", "0005")
+STEPS = ("0001", "0002", "0003", "0004", "0005")
 QUEUE = "reverie_queue"
 """Where the tables of procrastinate are, which is the engine of the queue."""
 _QUEUE_STEP = 3
@@ -29,8 +29,12 @@ CREATE TABLE IF NOT EXISTS {SCHEMA}.migration (
 def set_up(connection: psycopg.Connection[Any]) -> int:
     """Bring the database to the newest step within a transaction; return how many steps were missing.
 
-    Raises TeamError where it has steps that this Reverie does not know.
+    Where none is missing nothing is touched, so whoever may found a team there need not own it. Raises
+    TeamError where it has steps that this Reverie does not know.
     """
+    stands = connection.execute("SELECT to_regclass(%s) IS NOT NULL", [f"{SCHEMA}.migration"]).fetchone()
+    if stands and stands[0] and _found(connection) == len(STEPS):
+        return 0
     connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
     connection.execute(_RECORD)
     found = _found(connection)

@@ -40,8 +40,9 @@ def listed(visit: Visit, app: App, start: int, *, by_meaning: bool = True) -> di
         band=visit.asked("band"),
         sort=visit.asked("sort") or next(iter(_ORDERS)),
     )
-    # While somebody types, and beside a memory, what is shown and a page more of it will do.
-    most = selecting.MOST if by_meaning or wanted.is_filtered else min(selecting.MOST, start + 2 * ROWS)
+    # While somebody types, and beside a memory, what is shown will do, and whether there is more.
+    best = selecting.MOST if by_meaning or wanted.is_filtered else min(selecting.MOST, start + ROWS)
+    most = min(selecting.MOST, best + 1)
     trouble = ""
     left_out = Counter[str]()
     try:
@@ -59,6 +60,7 @@ def listed(visit: Visit, app: App, start: int, *, by_meaning: bool = True) -> di
         "start": start,
         "size": ROWS,
         "most": most,
+        "best": best,
         "problems": problems,
         "archived": 0 if wanted.band else left_out[ARCHIVED],
         "trouble": trouble,

@@ -14,11 +14,18 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from pipeline.app import browsing
+from pipeline.app import browsing, scopes, undoing
 from pipeline.app.browsing import Wanted
 from pipeline.app.kept_stores import ServedApp, Stores
 from pipeline.app.retried import retried
-from pipeline.core.errors import ConflictError, InputError, ReverieError, UnknownMemoryError, cause
+from pipeline.core.errors import (
+    ConflictError,
+    InputError,
+    OvertakenError,
+    ReverieError,
+    UnknownMemoryError,
+    cause,
+)
 from pipeline.store import one_look
 from pipeline.web.pages import PAGES
 from pipeline.web.rendering import STATIC, capitalized, environment, render
@@ -36,6 +43,7 @@ _FILES = {
     "search.js": "text/javascript",
     "inbox.js": "text/javascript",
     "live.js": "text/javascript",
+    "onward.js": "text/javascript",
     "icon.svg": "image/svg+xml",
 }
 """The files a page may ask for, and no others: no path comes from an address."""
@@ -56,14 +64,21 @@ def site(setting: Setting) -> Starlette:
 def warm(setting: Setting) -> None:
     """Begin to read what the first page needs, while the browser is still on its way."""
 
-    def look(stores: Stores) -> None:
-        app = ServedApp(stores, store=setting.store, folder=setting.folder)
+    def app(stores: Stores) -> ServedApp:
+        return ServedApp(stores, store=setting.store, folder=setting.folder)
+
+    def opened(stores: Stores) -> None:
+        for scope in scopes.all_of(app(stores)):
+            if not scope.is_fresh:
+                scope.open_store().scan()
+
+    def listed(stores: Stores) -> None:
         for template in _FIRST:
             environment().get_template(template)
-        with one_look():
-            browsing.browse(app, Wanted(), limit=1)
+        with one_look(AT_EACH_KEY_SECONDS):
+            browsing.browse(app(stores), Wanted(), limit=1)
 
-    setting.stores.warm(look)
+    setting.stores.warm(opened, listed)
 
 
 def _endpoint(page: PageFunction, setting: Setting) -> Any:
@@ -142,6 +157,20 @@ def _in_frame(visit: Visit, error: ReverieError) -> Response:
     path = asked if asked in sections else ""
     key, label = sections[path]
     query = {"run": visit.given("dream")} if path == "dreams" else {"item": visit.given("item")}
+    back = visit.url(path, **(query if visit.changes else {}))
+    if isinstance(error, OvertakenError):
+        name, scope = visit.given("name"), visit.given("scope")
+        return visit.page(
+            "undo_blocked.html",
+            key,
+            "That can’t be undone as it stands",
+            status=_status_of(error),
+            wrong=error,
+            way=undoing.in_the_way(visit.app, error),
+            fields={"name": name, "scope": scope} if name else {},
+            back=visit.memory(name, scope) if name else back,
+            back_to=name or label,
+        )
     return visit.page(
         "trouble.html",
         key,
@@ -150,7 +179,7 @@ def _in_frame(visit: Visit, error: ReverieError) -> Response:
         message=capitalized(str(error.args[0])),
         file=str(error.file or ""),
         fix=error.fix,
-        back=visit.url(path, **(query if visit.changes else {})),
+        back=back,
         back_to=label,
     )
 

@@ -18,7 +18,7 @@ from urllib.parse import quote, urlencode
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from pipeline.app import inbox
+from pipeline.app import in_step, inbox
 from pipeline.app.application import App
 from pipeline.app.kept_stores import KeptStores, ServedApp, Stores
 from pipeline.context import known_stores
@@ -40,9 +40,12 @@ SECTIONS = (
     ("runs", "Runs", "runs"),
     ("tools", "Tools", "tools"),
     ("cost", "Cost", "cost"),
+    ("shared", "Sharing", "shared"),
     ("health", "Health", "health"),
 )
 """The pages in the navigation: key, title, address."""
+_WHERE_KEPT_IN_STEP = "shared"
+"""The page that is named only where there is something to tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +104,7 @@ class Visit:
     def choices(self) -> list[Choice]:
         """The folders one may choose: the project here first, then every other that is known."""
         here = App(store=self.setting.store, folder=self.setting.folder)
-        found = [Choice("", _label(here.store_path), here.store_path)]
+        found = [_here(here)]
         if Home(here.home).ledger.exists():
             with here.ledger(to_look=True) as ledger:
                 others = [path for path in known_stores(ledger) if path != here.store_path and path.is_dir()]
@@ -110,6 +113,9 @@ class Visit:
 
     def _chosen(self) -> Choice:
         wanted = self.asked("in")
+        if not wanted:
+            # The others are looked up only where they are shown.
+            return _here(App(store=self.setting.store, folder=self.setting.folder))
         for choice in self.choices:
             if choice.key == wanted:
                 return choice
@@ -183,13 +189,20 @@ class Visit:
             url=self.url,
             section=section,
             title=title,
-            sections=self.request.app.state.sections,
+            sections=self._sections(section),
             to_decide=self._to_decide(),
             done=self.asked("done"),
             proof=self.setting.proof,
             **values,
         )
         return HTMLResponse(text, status_code=status)
+
+    def _sections(self, here: str) -> list[tuple[str, str, str]]:
+        """Return the pages that are named: that of a team and of other machines where there are such."""
+        named: list[tuple[str, str, str]] = self.request.app.state.sections
+        if here == _WHERE_KEPT_IN_STEP or in_step.kept_here(self.app):
+            return named
+        return [section for section in named if section[0] != _WHERE_KEPT_IN_STEP]
 
     def _to_decide(self) -> int:
         try:
@@ -218,6 +231,10 @@ def is_number(text: str) -> bool:
 def key_of(path: Path) -> str:
     """Return what stands for a memory folder in addresses: no path is shown there, and none is taken."""
     return digest(str(path))[:12]
+
+
+def _here(app: App) -> Choice:
+    return Choice("", _label(app.store_path), app.store_path)
 
 
 def _label(path: Path) -> str:

@@ -35,3 +35,18 @@ def test_an_estimate_is_right_to_a_fifth_over_a_backlog(half: str, tmp_path: Pat
     told = [estimated(each, tmp_path / each.name) for each in suite]
     assert abs(sum(count for count, _ in told) / calls - 1) <= 0.2
     assert abs(sum(count for _, count in told) / tokens - 1) <= 0.2
+
+
+def test_a_short_conversation_costs_what_its_turns_do(tmp_path: Path) -> None:
+    """It is not read as a whole, but `process` reads it all the same."""
+    session = sessions(SUITE, half=HALVES[0])[0]
+    with new_ledger(tmp_path / "home") as ledger:
+        ingest_file(
+            ledger, session.transcript, key="p/a", settings=Settings(), clock=SystemClock(), quiet=True
+        )
+        (item, *_) = conversations.list_conversations(ledger, key="p/a")
+        long = estimate(ledger, Settings(), item, offline=False)
+        limits = Settings().extraction.model_copy(update={"min_conversation_messages": 10_000})
+        short = estimate(ledger, Settings().model_copy(update={"extraction": limits}), item, offline=False)
+    assert (long["note"], short["note"]) == ("", "short: read by its turns")
+    assert (long["calls"], long["dollars"]) == (short["calls"], short["dollars"]) and short["calls"]

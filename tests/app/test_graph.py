@@ -305,7 +305,7 @@ def test_c_c14_links_of_the_diary_are_told_and_never_changed(store: Store) -> No
         "note",
         "episodes/2025-12-13.md:4",
     ) and SOLUTION_PATH in first.message
-    assert (second.level, second.line) == ("warning", 5) and "gone-ffffff" in second.message
+    assert (second.level, second.line) == ("note", 5) and "gone-ffffff" in second.message
     mend(store, now=NOW)
     assert text_at(store, "episodes/2025-12-13.md") == page
 

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from threading import Event, Thread
+from threading import enumerate as enumerate_threads
 from typing import Any
 
 import pytest
@@ -77,3 +78,34 @@ def test_who_asks_while_it_is_warmed_waits_for_that_set(fault):
     Thread(target=go.set).start()
     with kept.taken() as stores:
         assert stores.get(HERE) == "warm"
+
+
+@pytest.mark.parametrize("waits", [True, False], ids=["somebody waits", "nobody waits"])
+def test_what_not_every_page_needs_is_looked_up_ahead_while_nobody_waits(waits, monkeypatch):
+    kept, begun, go, seen = KeptStores(), Event(), Event(), []
+
+    def first(stores):
+        begun.set()
+        go.wait(30)
+        stores[HERE] = "opened"
+
+    def ask():
+        with kept.taken() as stores:
+            seen.append(stores.get(HERE))
+
+    kept.warm(first, lambda stores: put(stores, "looked through"))
+    begun.wait(30)
+    warming = next(thread for thread in enumerate_threads() if thread.name == "reverie-warm")
+    asker = Thread(target=ask)
+    if waits:
+        waiting = Event()
+        wait_for = kept._turn.wait_for
+        monkeypatch.setattr(kept._turn, "wait_for", lambda *given: waiting.set() or wait_for(*given))
+        asker.start()
+        waiting.wait(30)
+    go.set()
+    if not waits:
+        warming.join(30)
+        asker.start()
+    asker.join(30)
+    assert seen == ["opened" if waits else "looked through"]

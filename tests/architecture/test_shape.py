@@ -25,8 +25,9 @@ MACHINE = re.compile(
     r"/roo[t]/|/wor[k]/(?:main|shared|spec)|(?<![\w.~-])/wor[k]/\w|\.pyen[v]/versions/\d|/tm[p]/(?:pip|bash)"
     r"|(?:inde[x]|extra-inde[x])-url|pyp[i]\.org|python[h]osted|registry\.np[m]js"
 )
-PRIVATE_OF_OTHERS = {"_exit", "_replace"}
-"""`os._exit`, by which a hook ends at once; `_replace` of a named tuple, private by its name only."""
+PRIVATE_OF_OTHERS = {"_exit", "_replace", "_parser", "_constants"}
+"""`os._exit`, by which a hook ends at once; `_replace` of a named tuple, private by its name only; and those
+of `re` that say what a pattern is made of, whose public names are deprecated."""
 BROAD = re.compile(r"\b(?:Base)?Exception\b")
 SQL = re.compile(r"\s*(?:--|SELECT|INSERT|UPDATE|DELETE|CREATE|PRAGMA)\s")
 

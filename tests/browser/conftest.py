@@ -47,9 +47,15 @@ def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
 
 
 @pytest.fixture(scope="session")
-def worst_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The page over a home with markup in every field, which tests only look at."""
-    with serving(fill(tmp_path_factory.mktemp("worst"), hostile=True)) as address:
+def worst_desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """A home with markup in every field, of which tests change little."""
+    return fill(tmp_path_factory.mktemp("worst"), hostile=True)
+
+
+@pytest.fixture(scope="session")
+def worst_address(worst_desk: Desk) -> Iterator[str]:
+    """The page over that home."""
+    with serving(worst_desk) as address:
         yield address
 
 

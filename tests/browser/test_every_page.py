@@ -40,6 +40,7 @@ PAGES = {
     "tools": "tools",
     "cost": "cost",
     "cost of 90 days": "cost?days=90&by=tokens",
+    "sharing with nobody": "shared",
     "health": "health",
     "health with an audit": "health?look=audit",
     "no such page": "nowhere",
@@ -72,6 +73,11 @@ def check(tab, path):
     tab.open(path)
     if path.startswith("health"):
         tab.until("the doctor came", lambda: not tab.all("[data-load] .button"))
+    judge(tab, path, refused=is_refused(path))
+
+
+def judge(tab, path, *, refused=False):
+    """Judge the page that `tab` shows, which came of `path`, at each width in each light."""
     faults = []
     for width in WIDTHS:
         for scheme in SCHEMES:
@@ -83,7 +89,7 @@ def check(tab, path):
         faults.append("there is not one h1")
     faults += [f"forbidden: {each}" for each in tab.script("return __violations")]
     assert tab.script("return window.__hit") is None
-    faults += [each for each in tab.complaints() if not (is_refused(path) and "status of 40" in each)]
+    faults += [each for each in tab.complaints() if not (refused and "status of 40" in each)]
     assert not faults, "\n".join(faults)
 
 
@@ -98,6 +104,39 @@ def test_each_item_of_the_inbox_is_so_too(worst):
     assert len(items) == 12
     for number in items:
         check(worst, f"inbox?item={number}")
+
+
+def test_an_undo_that_an_edit_by_hand_blocks_is_so_too(worst, worst_desk):
+    """A memory is changed, then edited by hand with markup; the undo of the change shows both."""
+    worst.open("memory/release-day?scope=project")
+    worst.script("document.querySelector('#edit').open = true")
+    worst.script("document.querySelector('#e-text').value = arguments[0]", "Releases go out at noon.")
+    worst.follow("#edit button.main")
+    (file,) = worst_desk.project.parent.rglob("memory/release-day.md")
+    file.write_text(file.read_text("utf-8").replace("at noon", f"at one {HOSTILE}"), "utf-8")
+    worst.complaints()
+    worst.follow("form.undo button")
+    worst.reads("Written since the change", "<script>", "What the undo would have brought back")
+    judge(worst, "a blocked undo", refused=True)
+    worst.click("=What the undo would")
+    judge(worst, "the same with all of it open", refused=True)
+    worst.follow("=Edit release-day")
+    judge(worst, "its way out")
+
+
+def test_what_was_asked_anew_stands_beside_what_it_was(worst):
+    worst.open(path_of(worst, "RUN"))
+    worst.follow("=Ask anew, free")
+    worst.reads("Then and now", "never-said")
+    judge(worst, "a run asked anew")
+    worst.script("for (const each of document.querySelectorAll('details')) each.open = true")
+    judge(worst, "its bundle, all of it open")
+
+
+def test_machines_are_told_of_where_there_are_some(worst, worst_desk, tmp_path):
+    worst_desk.here("sync", "init", tmp_path / "a remote of <b>markup.git")
+    for path in ("shared", "shared?ask=1", "health"):
+        check(worst, path)
 
 
 _SPOILS = """

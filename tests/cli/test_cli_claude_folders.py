@@ -107,7 +107,14 @@ def memory_files(folder: Path) -> dict[str, bytes]:
     }
 
 
-@pytest.mark.parametrize(("half", "name"), every_folder())
+SWEEP = [
+    # Of each half every second one; the others if the whole is run.
+    pytest.param(half, name, marks=[pytest.mark.whole] if number % 2 else [])
+    for number, (half, name) in enumerate(every_folder())
+]
+
+
+@pytest.mark.parametrize(("half", "name"), SWEEP)
 def test_adopted_and_dreamt_of_it_is_undone_to_the_byte(half: str, name: str, tmp_path: Path) -> None:
     laid = lay_out(half, name, tmp_path, config=Path(os.environ["CLAUDE_CONFIG_DIR"]))
     desk = Desk(laid.project, dict(os.environ))

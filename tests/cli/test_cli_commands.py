@@ -1,7 +1,11 @@
 """Every command on a home that holds something, and on one that holds nothing."""
 
+from pathlib import Path
+
 import pytest
 
+from pipeline.core.atomic import ensure_dir
+from pipeline.sharing import turn
 from tests.cli.conftest import SAID, session
 from tests.support.transcripts import SESSION, Transcript
 
@@ -213,8 +217,22 @@ def test_doctor_fails_when_a_memory_cannot_be_read(desk):
     desk.here("add", "Deploys happen on Tuesdays.", "--name", "deploy-day")
     (desk.store / "broken.md").write_text("---\nname: 'a\n---\nbody\n")
     told = desk.here("doctor", code=1).out
-    assert "error store front-matter: broken.md: line 2" in told
+    assert "error   store front-matter: broken.md: line 2" in told
+    assert "1 error, 0 warnings, " in told
     assert "Quote the value, or remove the line" in told
+
+
+def _home(desk):
+    return Path(desk.env["HOME"]) / ".claude" / "reverie"
+
+
+def test_doctor_sets_warnings_apart_and_counts_them(desk):
+    failed = turn.Turn(str(desk.store), "memories.git", error="it can't be reached")
+    ensure_dir(turn.folder_of(_home(desk), desk.store))
+    turn.write(turn.folder_of(_home(desk), desk.store), failed)
+    told = desk.here("doctor").out
+    assert f"\nwarning sync: {desk.store}: it can't be reached" in told
+    assert "0 errors, 1 warning, " in told
 
 
 def test_a_broken_memory_is_told_on_stderr_and_hides_no_other(desk):

@@ -17,7 +17,7 @@ def test_sync_begins_runs_says_how_it_stands_and_ends(desk: Desk, tmp_path: Path
     assert begun == [f"In step with {remote} from now on, an empty repository made for it", "1 record sent"]
     assert desk.here("sync").out == "nothing new on either side\n"
     found = json.loads(desk.here("sync", "status", "--json").out)
-    assert (found["ahead"], found["behind"], found["waiting"], found["memories"]) == (0, 0, 0, 1)
+    assert (found["behind"], found["waiting"], found["memories"]) == (0, 0, 1)
     assert "just now" in desk.here("sync", "status").out
     assert f"with {remote}, just now" in desk.here("status").out
     assert f"is in step with {remote}" in desk.here("doctor").out
@@ -35,8 +35,40 @@ def test_two_homes_meet_and_what_came_can_be_undone(desk: Desk, tmp_path: Path) 
     (tmp_path / "there").mkdir()
     came = desk.here("sync", "init", remote, *there, **other)
     assert "1 memory came or changed here" in came.out
-    assert "takes back what came in here" in came.err
+    assert "takes back what came in, for all" in came.err
     assert "build-box" in desk.here("list", *there, **other).out
+    (row,) = json.loads(desk.here("history", "--json", *there, **other).out)
+    assert row["by"].startswith("machine ")
+    alone = desk.here("undo", *there, code=1, **other).err
+    assert row["short"] in alone
+    refused = desk.here("undo", row["short"], *there, code=1, **other).err
+    assert "away from all machines" in refused
+    assert "--yes" in refused
+    done = desk.here("undo", row["short"], "--yes", *there, **other)
+    assert "It goes out to all machines" in done.err
+    assert "build-box" not in desk.here("list", *there, **other).out
+
+
+def test_another_repository_gets_the_history_and_a_failed_one_nothing(desk: Desk, tmp_path: Path) -> None:
+    desk.here("add", "The build box has twelve cores.", "--name", "build-box")
+    desk.here("sync", "init", tmp_path / "one.git")
+    moved = desk.here("sync", "init", tmp_path / "two.git")
+    assert "1 record sent" in moved.out
+    assert "The whole history" in moved.err
+    failed = desk.here("sync", "init", f"file://{tmp_path}/nowhere.git", code=1).err
+    assert failed.count("nowhere.git:") == 1
+    assert f"remote        {tmp_path}/two.git" in desk.here("sync", "status").out
+
+
+def test_why_names_the_change_of_the_words(desk: Desk) -> None:
+    desk.here("add", "Always run make lint. And make check.", "--name", "lint")
+    written = json.loads(desk.here("why", "lint", "--json").out)
+    assert written["later"] == []
+    desk.here("update", "lint", "--text", "Always run make lint -j2. And make check.")
+    found = desk.here("why", "lint").out
+    assert "what was changed since is below" in found
+    assert "“Always run make lint.” → “Always run make lint -j2.”" in found
+    assert "by you" in found
 
 
 @pytest.mark.parametrize(

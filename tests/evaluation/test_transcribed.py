@@ -12,7 +12,7 @@ from tests.support.loopback import keep_each_line, serving
 
 NOW = "2026-11-20T12:00:00Z"
 NAME = "From-now-on"
-DESK = "transcribed at a desk, no API"
+DESK = "copied from a model's chat, no API"
 
 
 @pytest.fixture

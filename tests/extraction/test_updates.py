@@ -11,6 +11,7 @@ import pytest
 from pipeline.app import history
 from pipeline.app import inbox as decisions
 from pipeline.app.application import App
+from pipeline.app.changes import as_text
 from pipeline.config import Settings
 from pipeline.core.clock import iso
 from pipeline.core.home import Home
@@ -334,7 +335,7 @@ def test_u7_what_extraction_does_stands_in_the_history_and_is_undone(bench: Benc
     before = tree(bench.store.root)["payment-retries.md"]
     outcome = turn(bench, speak(bench, MORE), reply(update(1, MORE, 1, "Use 4 retries.")))
     assert next(entry.generation.run for entry in history.history(app)) == outcome.run_id
-    shown = "".join(map(history.as_text, history.diff(app, outcome.run_id)))
+    shown = "".join(map(as_text, history.diff(app, outcome.run_id)))
     assert "-Use 3 retries." in shown and "+Use 4 retries." in shown
     history.undo(app, "")
     assert tree(bench.store.root)["payment-retries.md"] == before

@@ -1,6 +1,7 @@
 """`reverie init`: what it says before anything runs, and that it does nothing without a yes."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -67,3 +68,13 @@ def test_the_cost_is_the_one_of_the_provider_that_will_be_asked(
 
 def test_what_no_hook_does_is_said(machine: Machine) -> None:
     assert "none yet" in machine.reverie("init", "--dry-run")
+
+
+def test_what_leaves_names_the_repository_that_memories_are_synced_with(machine: Machine) -> None:
+    machine.reverie("init", "--yes")
+    machine.env["PATH"] = os.environ["PATH"]
+    remote = machine.settings.parent.parent / "remote.git"
+    machine.reverie("sync", "init", str(remote))
+    machine.reverie("init", "--json")
+    told = json.loads(machine.out)["leaves_the_machine"]
+    assert told == f"memories, to {remote}, as you typed `reverie sync init` or `reverie team join`"

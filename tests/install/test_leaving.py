@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.core.atomic import ensure_dir
 from pipeline.core.errors import SpoolError
 from pipeline.core.home import OWN
 from pipeline.install import purging
+from pipeline.sharing import turn
 from tests.install.conftest import Machine, make_machine
 from tests.support.homes import everything
 from tests.support.hooks import HOOKS, worker_at_work
@@ -370,3 +373,48 @@ def test_a_folder_that_only_has_the_name_of_the_usual_home_is_left_alone(machine
     assert str(machine.state) not in machine.reverie("uninstall", "--purge", "--dry-run")
     machine.reverie("uninstall", "--purge", "--yes")
     assert (machine.state / "notes.txt").exists()
+
+
+def test_a_purge_says_what_was_sent_and_how_that_ends_first(machine: Machine) -> None:
+    machine.reverie("init", "--yes")
+    store = machine.config / "projects" / "-work" / "memory"
+    home = machine.config / "reverie"
+    for folder, found in (
+        (store, turn.Turn(str(store), "me@git.example:memories.git")),
+        (store / "team", turn.Turn(str(store / "team"), "postgresql://me@db.example/team", team="shop")),
+    ):
+        ensure_dir(turn.folder_of(home, folder))
+        turn.write(turn.folder_of(home, folder), found)
+    told = " ".join(machine.reverie("uninstall", "--purge", "--dry-run").split())
+    for words in (
+        "What was sent to me@git.example:memories.git stays there",
+        "`reverie sync leave` first ends it",
+        "What was sent to the team shop stays there",
+        "`reverie team leave` first ends it",
+    ):
+        assert words in told
+    assert "stays there" not in machine.reverie("uninstall", "--dry-run")
+
+
+def test_folders_that_were_copied_are_all_there_is_to_a_backup(machine: Machine, tmp_path: Path) -> None:
+    """On another machine, at another path: what docs/looking-after.md says, done."""
+    machine.reverie("add", "We deploy on Mondays.", "--name", "deploy-day")
+    machine.reverie("add", "--user", "I want terse answers.", "--name", "terse")
+    was = machine.project
+    other = make_machine(tmp_path / "new")
+    other.config.mkdir(parents=True, exist_ok=True)
+    for name in ("projects", "reverie"):
+        shutil.copytree(machine.config / name, other.config / name)
+    was.rename(was.with_name("gone"))
+    other.reverie("init", "--yes")
+    other.reverie("adopt", "--yes", str(was))
+    names = {row["name"] for row in json.loads(_out(other, "list", "--json"))}
+    assert names == {"deploy-day", "terse"}
+    assert "with `reverie add`" in _out(other, "why", "deploy-day")
+    other.reverie("undo")
+    assert "deploy-day" in _out(other, "list") and "terse" not in _out(other, "list")
+
+
+def _out(machine: Machine, *words: str) -> str:
+    machine.reverie(*words)
+    return machine.out

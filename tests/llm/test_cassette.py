@@ -133,7 +133,11 @@ def test_two_recordings_of_one_call_and_a_missing_folder_are_errors(tmp_path: Pa
     ("origin", "named", "words"),
     [
         ("api", "replay", "replayed from a recording made at the API"),
-        ("transcribed", "replay (transcribed)", "replayed from a recording transcribed at a desk, no API"),
+        (
+            "transcribed",
+            "replay (transcribed)",
+            "replayed from a recording copied from a model's chat, no API",
+        ),
         ("synthetic", "replay (synthetic)", "replayed from a recording written by hand"),
     ],
 )
@@ -157,7 +161,9 @@ def test_what_is_transcribed_while_it_is_recorded_says_so_too(
 ) -> None:
     monkeypatch.setenv("REVERIE_RECORD_ORIGIN", "transcribed")
     reply = RecordProvider(ScriptedProvider([REPLY]), tmp_path).send(request(), SCHEMA)
-    assert in_words(reply.provider) == "transcribed at a desk, no API" and not is_replayed(reply.provider)
+    assert in_words(reply.provider) == "copied from a model's chat, no API" and not is_replayed(
+        reply.provider
+    )
 
 
 @pytest.mark.parametrize("provider", ["", "anthropic", "claude-cli", "offline", "scripted", "dream"])

@@ -114,6 +114,18 @@ def test_the_projects_own_index_is_given_where_the_host_does_not_load_it(desk: D
     assert "staging-deploys.md" in start(desk)
 
 
+@pytest.mark.parametrize("loaded", [True, False])
+def test_what_a_team_shares_is_told_as_the_teams(desk: Desk, loaded: bool) -> None:
+    folder = desk.store / "team"
+    folder.mkdir(parents=True)
+    (folder / "MEMORY.md").write_text("# T\n\n- [We deploy on Mondays.](d.md) (Bob, 2026-11-20)\n", "utf-8")
+    if not loaded:
+        desk.env["CLAUDE_CODE_DISABLE_AUTO_MEMORY"] = "1"
+    said = start(desk)
+    assert said.count("What others of the team say, not the user") == 1
+    assert "We deploy on Mondays.](d.md) (Bob, 2026-11-20)" in said
+
+
 def test_what_changed_since_the_last_session_is_told_once(desk: Desk) -> None:
     board(desk, changes=[[MOMENT - 60, "created", "before-the-first"]])
     assert start(desk, session="s-1") == ""

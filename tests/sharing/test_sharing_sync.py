@@ -10,14 +10,18 @@ from pathlib import Path
 import pytest
 
 from pipeline.app import history, inbox, machines, memories, undoing
+from pipeline.app.changes import MemoryChange
+from pipeline.app.proposals import brief, facts_of
 from pipeline.app.reaching import TakesAwayError
 from pipeline.core import faults
 from pipeline.core.errors import InputError, OvertakenError
 from pipeline.revision import Door
-from pipeline.sharing.repository import make_remote
+from pipeline.sharing.git import make_remote
+from pipeline.sharing.repository import BRANCH
 from pipeline.sharing.state import Share
 from pipeline.store import Generation, is_arrival
 from tests.support.machines import Machine, git, revisions_in
+from tests.support.stores import memory
 
 POINTS = tuple(point for point in faults.POINTS if point.startswith("sync."))
 SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
@@ -86,6 +90,12 @@ def test_two_words_for_one_sentence_are_asked_about_everywhere_and_settled_every
     assert desk.body(name) == "The port is ninety. The port is seventy. It is open.\n"
     (row,), (other,) = inbox.waiting(desk.app), inbox.waiting(laptop.app)
     assert row["reason"] == other["reason"]
+    assert brief(row) == "“The port is ninety.” or “The port is seventy.”"
+    # Each text is told once.
+    assert facts_of(row) == {"it said": "The port is eighty.", "written later": "The port is ninety."} | {
+        "written earlier": "The port is seventy."
+    }
+    assert "port" not in row["reason"]
     assert inbox.shown(desk.app, row["id"])[1].problem == ""
     inbox.accept(desk.app, row["id"])
     exchange(desk, laptop)
@@ -102,6 +112,7 @@ def test_a_no_to_such_a_question_forgets_nothing(pair):
     exchange(desk, laptop)
     desk.add("Another fact stands here.", name="other")
     assert desk.body(name) == "The port is ninety.\n"
+    assert "it was forgotten on one machine" in inbox.waiting(desk.app)[0]["reason"]
     desk.update("other", "Another fact stands there.\n")
     laptop.sync()
     laptop.app.open_store()
@@ -120,6 +131,7 @@ def test_what_left_while_it_changed_stands_and_a_yes_takes_it_away(pair):
     exchange(desk, laptop)
     assert laptop.names() == desk.names() == [name]
     (row,) = inbox.waiting(laptop.app)
+    assert brief(row) == "The port is eighty. It is open. It is fast."
     inbox.accept(laptop.app, row["id"])
     exchange(laptop, desk)
     assert laptop.names() == desk.names() == []
@@ -292,7 +304,7 @@ def test_offline_is_told_and_nothing_waits_for_it(pair):
     desk.add("The build box has twelve cores.", name="build-box")
     done = desk.sync()
     assert "can't be read" in done.error
-    assert machines.status(desk.app)["ahead"] == 1
+    assert machines.status(desk.app)["waiting"] == 1
     desk.cut_off(off=False)
     exchange(desk, laptop)
     assert laptop.names() == ["build-box"]
@@ -304,7 +316,7 @@ def test_a_rewritten_remote_is_refused_and_joined_at_a_persons_word(pair, remote
     desk.add("The build box has twelve cores.", name="build-box")
     exchange(desk, laptop)
     other = remote.with_name("other.git")
-    make_remote(other)
+    make_remote(other, BRANCH)
     shutil.rmtree(remote)
     other.rename(remote)
     done = desk.sync()
@@ -345,7 +357,7 @@ def test_a_shallow_remote_is_refused(pair, remote, tmp_path):
 
 def test_a_repository_of_something_else_is_left_alone(pair, tmp_path):
     code = tmp_path / "code.git"
-    make_remote(code)
+    make_remote(code, BRANCH)
     git(tmp_path, "clone", "--quiet", str(code), "work")
     work = tmp_path / "work"
     (work / "main.py").write_text("print()\n")
@@ -531,3 +543,80 @@ def test_a_clock_that_is_ahead_is_never_behind_what_it_read(pair):
     laptop.update(name, "The port is ninety. It is open.\n")
     exchange(laptop, desk)
     assert desk.body(name) == laptop.body(name) == "The port is ninety. It is open.\n"
+
+
+def test_what_was_kept_is_told_when_it_is_sent(pair):
+    desk, _ = pair
+    desk.cut_off(off=True)
+    desk.add("The build box has twelve cores.", name="build-box")
+    assert desk.sync().told == 1
+    assert desk.sync().told == 1
+    assert machines.status(desk.app)["waiting"] == 1
+    desk.cut_off(off=False)
+    assert desk.sync().told == 1
+    assert desk.sync().told == 0
+    assert machines.status(desk.app)["waiting"] == 0
+
+
+def test_all_that_goes_to_another_repository_is_told(pair, tmp_path):
+    desk, _ = pair
+    desk.add("The build box has twelve cores.", name="build-box")
+    desk.sync()
+    begun = machines.init(desk.app, str(tmp_path / "other.git"))
+    assert (begun.first.told, begun.former) == (1, str(desk.link))
+
+
+def test_what_waits_is_counted_once_and_what_stays_here_is_not(pair):
+    desk, _ = pair
+    desk.add("The build box has twelve cores.", name="build-box")
+    desk.add("The lamp is blue.", name="lamp")
+    desk.sync()
+    desk.update("build-box", "The build box has ten cores.\n")
+    (desk.store / "lamp.md").unlink()
+    assert machines.status(desk.app)["waiting"] == 2
+    desk.sync()
+    file = desk.store / "build-box.md"
+    file.write_text(f"{file.read_text()}The token is {SECRET}.\n")
+    assert machines.status(desk.app)["waiting"] == 0
+    assert desk.sync().held
+    assert machines.status(desk.app)["waiting"] == 0
+
+
+def test_a_beginning_that_fails_changes_nothing(pair, tmp_path):
+    desk, _ = pair
+    desk.add("The build box has twelve cores.", name="build-box")
+    desk.sync()
+    share = Share.of(desk.app.home, desk.store)
+    before, found = share.file.read_bytes(), machines.status(desk.app)
+    with pytest.raises(InputError, match="can't be read"):
+        machines.init(desk.app, f"file://{tmp_path}/nowhere.git")
+    assert share.file.read_bytes() == before
+    assert machines.status(desk.app) == found
+    assert desk.sync().error == ""
+
+
+def test_a_clone_of_an_ordinary_bare_repository_has_files(tmp_path, monkeypatch):
+    remote = tmp_path / "plain.git"
+    git(tmp_path, "init", "--quiet", "--bare", "--initial-branch=master", str(remote))
+    desk = Machine(tmp_path / "desk", timedelta(), monkeypatch)
+    desk.add("The build box has twelve cores.", name="build-box")
+    desk.join(remote)
+    git(tmp_path, "clone", "--quiet", str(remote), "clone")
+    assert (tmp_path / "clone/memories/build-box.md").is_file()
+
+
+def test_a_file_that_was_removed_stands_behind_the_change_that_touched_it_last(pair):
+    desk, _ = pair
+    desk.add("The lamp is blue.", name="lamp")
+    began = desk.clock.at
+    desk.clock.at += timedelta(hours=1)
+    desk.add("The build box has twelve cores.", name="build-box")
+    (desk.store / "lamp.md").unlink()
+    found = history.history(desk.app)
+    assert [entry.what for entry in found] == ["created build-box", "removed lamp", "created lamp"]
+    assert (found[1].at, found[1].since) == (None, began)
+
+
+def test_a_change_of_a_name_alone_is_shown():
+    ann, bob = (memory("lamp", extra={"author": name}) for name in ("Ann", "Bob"))
+    assert MemoryChange(ann, bob).fields == (("author", "Ann", "Bob"),)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -28,9 +29,11 @@ class Quiet(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def listening(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
-    """Let `handler` answer until the block ends, and give its address."""
+def listening(handler: type[BaseHTTPRequestHandler], proof: ssl.SSLContext | None = None) -> Iterator[str]:
+    """Let `handler` answer until the block ends, by TLS where there is a `proof`, and give its address."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    if proof is not None:
+        server.socket = proof.wrap_socket(server.socket, server_side=True)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()

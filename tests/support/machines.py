@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import subprocess
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -18,11 +20,13 @@ from pipeline.app.writing import Change, update_memory
 from pipeline.core.clock import FixedClock
 from pipeline.core.errors import ReverieError
 from pipeline.domain.sentences import sentences
-from pipeline.sharing.repository import make_remote
+from pipeline.sharing.git import make_remote
+from pipeline.sharing.repository import BRANCH
 from pipeline.sharing.run import Synced
 from pipeline.store import is_arrival
 from pipeline.store.files.document import parse
 from pipeline.store.history.archive import scan_archive
+from tests.support.deaths import HOWS, Gits, die_at_touch
 from tests.support.stores import die_at
 
 BEGIN = datetime(2026, 11, 1, 8, tzinfo=UTC)
@@ -40,12 +44,15 @@ class Machine:
         self.skew = skew
         self.app.clock = self.clock = FixedClock(BEGIN + skew)
         self.link = place / "remote"
+        self.remote = ""
 
-    def join(self, remote: Path) -> machines.Begun:
+    def join(self, remote: Path, served: str = "") -> machines.Begun:
+        """Begin with `remote`, by a server at the address `served` of the folder that this machine is in."""
         if not remote.exists():
-            make_remote(remote)
+            make_remote(remote, BRANCH)
         self.link.symlink_to(remote)
-        return machines.init(self.app, str(self.link))
+        self.remote = f"{served}/{self.place.name}/remote" if served else str(self.link)
+        return machines.init(self.app, self.remote)
 
     def cut_off(self, *, off: bool) -> None:
         gone = self.link.with_name("remote.off")
@@ -127,27 +134,40 @@ class Storm:
     """Machines that change memories at random, are offline for a while, and die within a sync."""
 
     def __init__(
-        self, place: Path, number: int, seed: int, monkeypatch: pytest.MonkeyPatch, points: tuple[str, ...]
+        self,
+        place: Path,
+        number: int,
+        seed: int,
+        monkeypatch: pytest.MonkeyPatch,
+        points: tuple[str, ...],
+        served: Sequence[str] = ("",),
     ) -> None:
         self.chance = random.Random(seed)
         self.remote = place / "remote.git"
         self.points = points
         self.said: set[str] = set()
-        self.died: set[str] = set()
+        self.died: Counter[str] = Counter()
+        self.gits = Gits(place / "gits")
+        self.changes = self.syncs = self.away = 0
         self.machines = []
         for nth in range(number):
-            skew = timedelta(minutes=self.chance.randrange(-900, 900))
+            # Two are never less than four hours apart.
+            hours = 30 / number * (nth - (number - 1) / 2)
+            skew = timedelta(hours=hours, minutes=self.chance.randrange(-60, 60))
             machine = Machine(place / f"m{nth}", skew, monkeypatch)
-            machine.join(self.remote)
+            machine.join(self.remote, served[nth % len(served)])
             self.machines.append(machine)
         self.now = BEGIN
         self.offline = dict.fromkeys(range(number), 0)
 
     def run(self, changes: int, *, sync_every: int = 4, dying: float = 0.25) -> None:
-        for step in range(changes):
+        """Make so many changes; what may not be done now is no change."""
+        for step in itertools.count():
+            if self.changes == changes:
+                break
             nth = self.chance.randrange(len(self.machines))
             self.now += timedelta(seconds=self.chance.randrange(1, 600))
-            self._change(self.machines[nth], step)
+            self.changes += self._change(self.machines[nth], step)
             if self.chance.random() < 1 / sync_every:
                 self._sync(self.chance.randrange(len(self.machines)), dying)
 
@@ -173,14 +193,29 @@ class Storm:
         elif self.chance.random() < 0.15:
             self.offline[nth] = self.chance.randrange(1, 4)
         machine.cut_off(off=bool(self.offline[nth]))
+        self.syncs += 1
+        self.away += bool(self.offline[nth])
         if self.chance.random() < dying:
-            point = self.chance.choice(self.points)
-            if machine.sync_dying_at(point):
-                self.died.add(point)
+            self.died[self._die(machine)] += 1
         else:
             machine.sync()
 
-    def _change(self, machine: Machine, step: int) -> None:
+    def _die(self, machine: Machine) -> str:
+        """Let a sync of `machine` die anywhere, and return where; "" where it came to its end."""
+        kind = self.chance.choice(("point", "touch", "git"))
+        if kind == "point":
+            point = self.chance.choice(self.points)
+            return point if machine.sync_dying_at(point) else ""
+        if kind == "touch":
+            number = self.chance.randrange(1, 400)
+            name = die_at_touch(number, machine.sync, self.gits.folder / "touch")
+            return name and f"before {name}()"
+        how = self.chance.choice(HOWS)
+        moment = self.chance.randrange(1, 20) / 1000
+        verb = self.gits.die(self.chance.randrange(1, 9), how, machine.sync, moment=moment)
+        return verb and f"git {verb}, {how}"
+
+    def _change(self, machine: Machine, step: int) -> bool:
         self._clock(machine)
         names = machine.names()
         fresh = f"Fact number {step} of {machine.place.name} is told here."
@@ -198,7 +233,8 @@ class Storm:
         try:
             self.chance.choice(deeds)()
         except ReverieError:
-            return  # It may not be done now, such as an undo over a later edit; nothing was changed.
+            return False  # It may not be done now, such as an undo over a later edit; nothing was changed.
+        return True
 
     def _undo(self, machine: Machine) -> None:
         # What is undone before a sync has told of it is no other machine's: undo itself keeps it.

@@ -19,6 +19,7 @@ import importlib
 import json
 import os
 import pkgutil
+import re
 import resource
 import select
 import subprocess
@@ -30,7 +31,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from tests.support.bounds import bound
 
@@ -155,6 +156,8 @@ def _warm_up() -> None:
 
     import pipeline
     from pipeline.cli.tree import program
+    from pipeline.config.rules import Settings
+    from pipeline.extraction.offline_cues import correction, is_statement, type_of
     from pipeline.safety.guard import doubt
     from pipeline.safety.redaction import redact
 
@@ -162,13 +165,38 @@ def _warm_up() -> None:
         if not found.name.endswith("__main__"):
             importlib.import_module(found.name)
     importlib.import_module("pipeline.worker.__main__")
-    assert all(program().commands.values())  # each is imported
-    # The rules are compiled at the first use, those on secrets where something like one is looked at.
+    _read_parameters(program())  # each command is imported
+    kinds: list[Any] = [Settings, *map(type, vars(Settings.model_construct()).values())]
+    for kind in kinds:
+        kind.model_rebuild()
+    _compile()
+    # The other rules are compiled at the first use.
     redact(
         '{"session_id": "1", "key": "value"} at https://user@host/?token=value, --auth=1, 2026-03-02 09:00'
     )
     assert doubt("The rules are compiled at the first use.") is None
+    assert type_of("Rules.") is correction("Rules.") is None and not is_statement("Rules.")
     _ask_once()
+
+
+def _compile() -> None:
+    """Compile the patterns that wait for their first use."""
+    from pipeline.safety.late import _Late
+    from pipeline.safety.rule import Rule
+
+    known = gc.get_objects()
+    assert all(found.pattern for found in known if type(found) is _Late)
+    assert all(
+        re.compile(text) for rule in known if type(rule) is Rule for text in (rule.pattern, rule.inner)
+    )
+
+
+def _read_parameters(command: Any) -> None:
+    """Let `command`, and those below it, make what reads their parameters, or every run makes it."""
+    for parameter in command.params:
+        getattr(parameter, "get_runtime_param", bool)()  # not every typer that may be here makes anything
+    for inner in getattr(command, "commands", {}).values():
+        _read_parameters(inner)
 
 
 def _ask_once() -> None:

@@ -60,7 +60,7 @@ def work(server):
 def pair(work, tmp_path, monkeypatch):
     ann, bob = (Person(tmp_path / login, monkeypatch, work.server.url(login)) for login in ("ann", "bob"))
     assert team.join(ann.app, work.name, ann.url).person == "Ann"
-    assert team.invite(ann.app, "bob", "Bob") == work.name
+    assert team.invite(ann.app, "bob", "Bob") == team.Invited(work.name, may_log_in=True)
     assert team.join(bob.app, work.name, bob.url).first.error == ""
     return ann, bob
 

@@ -69,15 +69,15 @@ def test_a_text_with_words_of_two_names_both_and_one_that_only_one_changed_that_
     name = ann.add("We deploy on Mondays. The port is 8080.")
     team.share(ann.app, name)
     team.now(bob.app)
-    change(ann, name, "We deploy on Fridays.\nThe port is 8080.")
-    change(bob, name, "We deploy on Mondays.\nThe port is 9090.")
+    change(ann, name, "We deploy on Fridays. The port is 8080.")
+    change(bob, name, "We deploy on Mondays. The port is 9090.")
     for person in (ann, bob, ann):
         team.now(person.app)
-    assert ann.texts() == bob.texts() == {name: ("We deploy on Fridays.\nThe port is 9090.", "Ann and Bob")}
-    change(bob, name, "We deploy on Sundays.\nThe port is 9090.")
+    assert ann.texts() == bob.texts() == {name: ("We deploy on Fridays. The port is 9090.", "Ann and Bob")}
+    change(bob, name, "We deploy on Sundays. The port is 9090.")
     for person in (bob, ann):
         team.now(person.app)
-    assert ann.texts() == bob.texts() == {name: ("We deploy on Sundays.\nThe port is 9090.", "Bob")}
+    assert ann.texts() == bob.texts() == {name: ("We deploy on Sundays. The port is 9090.", "Bob")}
 
 
 def change(person, name, body):
@@ -288,3 +288,20 @@ def test_a_database_from_a_backup_is_noticed_and_gets_back_what_is_known(pair, w
         assert person.texts() == before
     records = [row.author for row in work.read("ann") if row.author != "eve"]
     assert sorted(records) == ["ann", "ann", "ann", "bob"]
+
+
+def test_the_index_names_who_says_it_and_since_when(pair):
+    ann, bob = pair
+    name = ann.add("We deploy on Mondays.")
+    team.share(ann.app, name)
+    team.now(bob.app)
+    index = bob.store / "team" / "MEMORY.md"
+    (line,) = [line for line in index.read_text("utf-8").splitlines() if line.startswith("- ")]
+    assert line.startswith("- [We deploy on Mondays.](")
+    assert line.endswith("(Ann, 2026-11-20)")
+    assert index.read_bytes() == (ann.store / "team" / "MEMORY.md").read_bytes()
+    # It is no memory, and goes nowhere.
+    index.write_text("- [planted](x.md)\n", "utf-8")
+    assert team.now(bob.app).told == 0
+    assert "planted" not in index.read_text("utf-8")
+    assert team.now(ann.app).came == 0

@@ -132,7 +132,10 @@ def test_the_timeline_lists_the_days_newest_first(browser):
     days = re.findall(r'class="name" href="[^"]*day=([\d-]+)"', page)
     assert days[:4] == ["2026-11-21", "2026-11-20", "2026-11-19", "2026-11-18"]
     friday = page.partition("Friday, 2026-11-20")[2].partition('</li>\n  <li class="row">')[0]
-    assert "2 learned · 1 changed · 1 recalled" in friday and "<bdi>Ship on Mondays" in friday
+    assert (
+        "2 learned · 1 changed · 1 recalled" in re.sub("</?span[^>]*>", "", friday)
+        and "<bdi>Ship on Mondays" in friday
+    )
     assert "<script>alert" not in page and "Europe/Berlin" in page
 
 
@@ -159,7 +162,7 @@ def test_a_day_and_its_month_count_alike_and_a_pin_is_no_change(browse, project)
     counted = {name.strip(): number for number, name in figures}
     assert (counted["learned"], counted["changed"], counted["pinned or linked"]) == ("3", "0", "1")
     line = browser.get("timeline?month=2026-11").text
-    assert "3 learned · 1 pinned or linked · 1 forgotten" in line
+    assert "3 learned · 1 pinned or linked · 1 forgotten" in re.sub("</?span[^>]*>", "", line)
     assert ">one</a>" in section(page, "touched") and 'tag">pinned' in section(page, "touched")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from datetime import UTC, datetime
 
 import anyio
@@ -62,7 +63,7 @@ def test_what_is_held_says_why_and_what_mends_it(browser):
         page.partition(words)[2].partition("</li>")[0] for words in ("1 dream waits", "1 turn was given up")
     )
     assert "It is tried again by itself" in waits and "<code>reverie work</code>" in waits
-    assert "<code>reverie work --retry</code>" in given_up
+    assert "reverie work --retry" in re.sub("<[^>]*>", "", given_up)
     assert "1 job waiting, next in 10 min, 1 given up" in page and "2 jobs in the queue" in page
 
 

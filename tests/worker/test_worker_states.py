@@ -106,8 +106,8 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
 )
 HEALS = (("work",), ("work", "--retry"))
 """What mends a damaged ledger, and so comes last, each on its own."""
-NEED_NO_LEDGER = {"demo", "eval", "mcp", "open", "replay", "watch"}
-"""They work in a home of their own, or go on until they are stopped (`tests/server`, `tests/web`)."""
+NEED_NO_LEDGER = {"demo", "eval", "mcp", "open", "replay", "watch", "worker"}
+"""They work in a home of their own, or until they are stopped (`tests/server`, `tests/web`, `tests/team`)."""
 NOT_FOR_PEOPLE = re.compile(r"Traceback|fault in Reverie|\[Errno|(?<!\.)\bsqlite3?\.|\b[A-Z][A-Za-z]+Error\b")
 ROOM = 24_000
 """Bytes a file may have on the disk that is full: what a command prints fits, a ledger does not."""

@@ -19,6 +19,7 @@ from pipeline.search.index_reader import NoIndexError, Reader, index_path
 from pipeline.store import Store, fsck
 from pipeline.store.ownership.host_lock import CONSOLIDATE_LOCK, lock_holder
 from pipeline.store.ownership.moves import JOIN_BY_HAND, left_behind
+from pipeline.text.humanize import count
 
 _REINDEX = "`reverie reindex` builds it anew; until then hooks look at the files."
 
@@ -77,11 +78,16 @@ def _faults(what: str, store: Store, now: datetime) -> Iterator[Finding]:
         yield Finding(
             finding.level, f"{what} {finding.code}", f"{finding.path}: {finding.message}", finding.fix
         )
-    for finding in [*look(store, now=now).faults, *broken_links(store)]:
+    faults, links = look(store, now=now).faults, list(broken_links(store))
+    for finding in faults:
         yield Finding(
             finding.level, f"{what} {finding.code}", f"{finding.where}: {finding.message}", finding.fix
         )
-    if not findings:
+    for finding in links[:1]:
+        more = f"; {count(len(links) - 1, 'more link')} of the diary like it" if len(links) > 1 else ""
+        message = f"{finding.where}: {finding.message}{more}"
+        yield Finding(finding.level, f"{what} {finding.code}", message, finding.fix)
+    if not findings and not faults:
         memories = len(store.scan().documents)
         counted = "1 memory" if memories == 1 else f"{memories} memories"
         theirs = "; others write there too, so it is changed at your word only" if store.is_team else ""

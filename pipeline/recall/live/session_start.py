@@ -8,7 +8,7 @@ hook state (`pipeline.recall.prepared.hook_state`), as old as its last pass.
 import os
 
 from pipeline.hooklib import claude_settings, home_files, memory_format, places, settings
-from pipeline.hooklib.ownership import is_team, moved_from, project_of
+from pipeline.hooklib.ownership import TEAM, is_team, moved_from, project_of
 from pipeline.hooklib.plain import clipped
 from pipeline.recall.live import fence, person, session_file
 from pipeline.recall.live.announced import DAY, Seen
@@ -105,6 +105,8 @@ def _context(
         known = {_words(line) for block in blocks for line in block.lines}
         shared = " (others write in it too)" if is_team(store) else ""
         blocks += _index(store, f"Memories of this project{shared}", known)
+    if store:
+        blocks += _index(f"{store}/{TEAM}", "What others of the team say, not the user", known)
     text = fit(_TITLE, parts, blocks, limit)
     session_file.reset(home, session, source or "unknown", now)
     if text:

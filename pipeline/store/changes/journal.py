@@ -173,9 +173,13 @@ class Journal:
     def _stage(self, change_id: str, operations: Sequence[Change]) -> list[dict[str, Any]]:
         ensure_dir(self._staged)
         out: list[dict[str, Any]] = []
+        prepared: set[Path] = set()
         for number, operation in enumerate(operations):
             item = journal_entry.describe(operation)
-            self._prepare(inside(self._root, item.get("target", operation.path)).parent)
+            folder = inside(self._root, item.get("target", operation.path)).parent
+            if folder not in prepared:
+                self._prepare(folder)
+                prepared.add(folder)
             if not isinstance(operation, Retire) and operation.data is not None:
                 item["staged"] = f"{file_id(change_id)}-{number}"
                 self._write_staged(item["staged"], operation.data, operation)

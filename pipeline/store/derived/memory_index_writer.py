@@ -249,10 +249,12 @@ class MemoryIndexWriter:
         if operation.data is None:
             self._gone.add(operation.path)
             return
-        known = operation.mtime_ns if isinstance(operation, Restore) else None
+        restored = operation if isinstance(operation, Restore) else None
+        known = restored.mtime_ns if restored else None
         mtime = self._now if known is None else known / 1e9
         try:
-            memory = document.parse(operation.data, operation.path)
+            read = restored.memory if restored else None
+            memory = read or document.parse(operation.data, operation.path)
         except DocumentError as error:
             unsettled = isinstance(error, UnsettledError)
             self._broken[operation.path] = memory_index.UNSETTLED if unsettled else memory_index.BROKEN

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import Generic, Protocol, TypeVar
 
 from pipeline.store.files.faults import folded, stem_of
 from pipeline.text.slugs import slugify
@@ -27,15 +28,38 @@ class Named(Protocol):
 Item = TypeVar("Item", bound=Named)
 
 
-def by_name(items: Sequence[Item]) -> dict[str, Item]:
-    """Return which of `items` each name means: a name or path before a file stem, an alias, a title."""
+class Names(Generic[Item]):
+    """Which of `items` each name means: a name or path before a file stem, an alias, a title.
+
+    Those that are no name and no path are spelled out at the first question that needs them.
+    """
+
+    def __init__(self, items: Sequence[Item]) -> None:
+        self._items = items
+
+    def get(self, key: str) -> Item | None:
+        """Return what `key` means, None for nothing."""
+        return self._first.get(key) or self._others.get(key)
+
+    @cached_property
+    def _first(self) -> dict[str, Item]:
+        return _spelled(self._items, [lambda item: (item.name, item.path)])
+
+    @cached_property
+    def _others(self) -> dict[str, Item]:
+        return _spelled(
+            self._items,
+            [
+                lambda item: (stem_of(item.path), folded(item.name), folded(stem_of(item.path))),
+                lambda item: [key for alias in item.aliases for key in (alias, folded(alias))],
+                lambda item: (slugify(item.title),) if item.title else (),
+            ],
+        )
+
+
+def _spelled(items: Sequence[Item], ways: Sequence[Callable[[Item], Iterable[str]]]) -> dict[str, Item]:
     found: dict[str, Item] = {}
-    for keys in (
-        lambda item: (item.name, item.path),
-        lambda item: (stem_of(item.path), folded(item.name), folded(stem_of(item.path))),
-        lambda item: [key for alias in item.aliases for key in (alias, folded(alias))],
-        lambda item: (slugify(item.title),) if item.title else (),
-    ):
+    for keys in ways:
         for item in items:
             for key in keys(item):
                 found.setdefault(key, item)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Container, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -69,11 +70,14 @@ class FileStamp(NamedTuple):
 
 
 _UNSEEN = FileStamp(0, 0, 0)
+_CHECKED = 1 << 16
+"""Paths that are known to be plain: of one file it is asked at each step of a change."""
 _LINK = "a link; it is not followed"
 _KINDS = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
 """What may have the name of a memory and is no file."""
 
 
+@lru_cache(_CHECKED)
 def check_path(path: str, *, suffix: str = "") -> str:
     """Return `path` if it is a plain visible relative path, else raise PathEscapeError.
 

@@ -329,7 +329,7 @@ class Snapshot:
     problems: list[Problem] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
-    _names: dict[str, Document] = field(default_factory=dict)
+    _names: called.Names[Document] | None = None
     unsettled: list[str] = field(default_factory=list)
     broken_stamps: dict[str, FileStamp] = field(default_factory=dict)
 
@@ -344,10 +344,9 @@ class Snapshot:
 
         ``-`` and ``_`` count as equal; an id prefix needs six characters and must fit one memory only.
         """
-        if not self._names and self.documents:
-            self._names |= called.by_name(self.documents)
+        names = self._names = self._names or called.Names(self.documents)
         wanted = name.strip().removeprefix("[[").removesuffix("]]")
-        found = self._names.get(wanted) or self._names.get(folded(wanted))
+        found = names.get(wanted) or names.get(folded(wanted))
         if found:
             return found
         if len(wanted) >= _LEAST_ID_PREFIX:
@@ -359,7 +358,7 @@ class Snapshot:
                 ]
                 if len(fits) == 1:
                     return fits[0]
-        return self._names.get(slugify(wanted)) if wanted else None
+        return names.get(slugify(wanted)) if wanted else None
 
     def named(self, name: str) -> Document:
         """Return the memory that `name` means, as `by_name` does.

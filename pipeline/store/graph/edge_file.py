@@ -121,6 +121,19 @@ def parse(raw: bytes, path: str) -> Edge:
     return Edge(**texts, strength=strength, description=parts.body.strip(), path=path)
 
 
+def id_in(raw: bytes, path: str) -> str:
+    """Return the id in the bytes of the file at `path`, "" where there is none or it can't be read."""
+    plain = _USUAL.match(raw)
+    if plain is not None:
+        return plain["id"].decode()
+    try:
+        front = document.split(raw, path).front
+        held = document.read_front(front, path) if front is not None else None
+    except DocumentError:
+        return ""
+    return text_of((held or {}).get("id"))
+
+
 def _usual(found: re.Match[bytes], raw: bytes, path: str) -> Edge:
     """Return the edge in a file that is written as `compose` does it. Raises ValueError."""
     texts = {key: found[key].decode() for key in ("id", "type", "from_id", "to_id", "created", "updated")}

@@ -79,10 +79,11 @@ class Forgotten:
 
     def told_in(self, text: str) -> bool:
         """Whether `text`, which comes without sessions that could speak for it, tells what was forgotten."""
-        known, plain = _digests(text), f" {_plain(text)} "
-        if any(line.sentences & known for lines in self.names.values() for line in lines):
+        known = [line.sentences for lines in self.names.values() for line in lines if line.sentences]
+        if known and any(map(_digests(text).intersection, known)):
             return True
-        quotes = (_plain(line.quote) for lines in self.quotes.values() for line in lines)
+        quotes = [_plain(line.quote) for lines in self.quotes.values() for line in lines]
+        plain = f" {_plain(text)} " if quotes else ""
         return any(len(quote) >= _LEAST_CHARS and f" {quote} " in plain for quote in quotes)
 
 

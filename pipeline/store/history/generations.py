@@ -16,7 +16,7 @@ import re
 import shutil
 import stat
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -196,7 +196,7 @@ def keep(
             for row in _outcome(root, change)
         ]
         values = {"run": run, "number": number, "at": iso(at), "reason": reason}
-        values["files"] = [asdict(item) for item in files]
+        values["files"] = files
         _deposit(folder, _joined(lines), _LINES)
         write_atomic(folder / _MANIFEST, orjson.dumps(values))
         fsync_dir(folder.parent)

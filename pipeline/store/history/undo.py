@@ -9,7 +9,7 @@ changed since is refused, and then nothing is undone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePosixPath
@@ -67,7 +67,7 @@ def plan(
     later = _standing(history, chosen.number)
     restores: list[Restore] = []
     overtaken: list[FileChange] = []
-    refused: list[str] = []
+    refused: dict[str, str] = {}
     causes: list[Generation] = []
     for change in chosen.files:
         current, mode, mtime = _present(root, change.path)
@@ -77,7 +77,7 @@ def plan(
             if last and _moved(change, last[0]):
                 # It only looks undone: the memory lives on elsewhere, pinned or unpinned.
                 causes.append(last[0])
-                refused.append(f"{change.path} was moved by {title(last[0], history)}")
+                refused[change.path] = f"was moved by {title(last[0], history)}"
             elif last:
                 overtaken.append(change)
             continue
@@ -94,14 +94,14 @@ def plan(
             ours = present is not None and written(change.path) == present
             again = causes[-1] if causes and any(f.path == change.path for f in causes[-1].files) else None
             by = title(again, history) if again else ""
-            refused.append(f"{change.path} {_refusal_reason(change, current, by, ours=ours)}")
+            refused[change.path] = _refusal_reason(change, current, by, ours=ours)
     if not refused and not any(restore.path in _memories(chosen) for restore in restores):
         # Nothing of it is left to take back: a later change moved on from it.
         causes += [last[0] for change in overtaken if (last := _last(change, later))]
-        refused += [
-            f"{change.path} was changed again by {title(cause, history)}"
+        refused |= {
+            change.path: f"was changed again by {title(cause, history)}"
             for change, cause in zip(overtaken, causes, strict=True)
-        ]
+        }
     if refused:
         raise _overtaken(root, chosen, history, refused, causes)
     # Files that come back stand before files that go, so that no text is ever in neither place.
@@ -259,13 +259,16 @@ def _overtaken(
     root: Path,
     chosen: Generation,
     history: Sequence[Generation],
-    refused: Sequence[str],
+    refused: Mapping[str, str],
     causes: Sequence[Generation],
 ) -> OvertakenError:
+    reasons = "; ".join(f"{path} {why}" for path, why in refused.items())
     return OvertakenError(
-        f"undoing {title(chosen, history)} would lose what came after it: {'; '.join(refused)}",
+        f"undoing {title(chosen, history)} would lose what came after it: {reasons}",
         file=str(root),
         fix=_fix(chosen, causes, history),
+        run=chosen.run,
+        paths=tuple(refused),
         later="" if any(generations.is_arrival(item.run) for item in causes) else _newest(causes, history),
     )
 

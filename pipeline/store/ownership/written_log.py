@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Set
 from pathlib import Path
 from typing import NamedTuple
 
+import orjson
+
 from pipeline.core import jsonl
 from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import StoreError
@@ -148,7 +150,7 @@ class WrittenLog:
 
     def _read(self, raw: bytes) -> None:
         # A torn or odd line: its file then counts as hand-edited, which only makes us careful.
-        for value in jsonl.parse(raw).values:
+        for value in jsonl.parse(raw, orjson.loads).values:
             self._lines += 1
             match value:
                 case [str(path), ""]:

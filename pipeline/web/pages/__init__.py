@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipeline.web.pages import cost, days, dreams, graph, health, inbox, memories, runs, tools
+from pipeline.web.pages import cost, days, dreams, graph, health, inbox, memories, runs, sharing, tools
 from pipeline.web.visit import PageFunction
 
 GET = ("GET",)
@@ -18,5 +18,6 @@ PAGES: Sequence[tuple[str, PageFunction, Sequence[str]]] = (
     *runs.PAGES,
     *tools.PAGES,
     *cost.PAGES,
+    *sharing.PAGES,
     *health.PAGES,
 )

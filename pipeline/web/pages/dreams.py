@@ -43,6 +43,7 @@ def _page(visit: Visit, run: str, wrong: OvertakenError | None = None) -> Respon
         "Dreams",
         status=400 if wrong else 200,
         wrong=wrong,
+        way=undoing.in_the_way(visit.app, wrong) if wrong else None,
         rows=rows,
         start=start,
         most=ROWS,

@@ -29,7 +29,7 @@ TONES = {"error": "bad", "warning": "warn", "note": "", "ok": "good"}
 def health(visit: Visit) -> Response:
     """Return the state of everything, and below it what doctor or audit found, where that was asked for."""
     look = visit.asked("look")
-    if look not in ("", "doctor", "audit", "team"):
+    if look not in ("", "doctor", "audit"):
         raise UsageError(f"nothing looks at {look!r}", fix="Take a link on the page.")
     return visit.page(
         "health.html",
@@ -39,7 +39,6 @@ def health(visit: Visit) -> Response:
         look=look,
         examined=_examined(visit) if look == "doctor" else None,
         audited=_audited(visit) if look == "audit" else None,
-        team=_team(visit) if look == "team" else None,
     )
 
 
@@ -63,28 +62,6 @@ def stream(visit: Visit) -> Response:
     """Return the events that tell of a change."""
     app = visit.app
     return live.stream(live.files_of(app.home, app.store_path))
-
-
-def _team(visit: Visit) -> dict[str, Any]:
-    """Return members, lag, cost and conflicts of the team, as its database has them now."""
-    from pipeline.app import team  # Few are in one.
-
-    app = visit.app
-    found, now = team.status(app), app.clock.now()
-    kept = [*found.held, *found.refused]
-    machines = found.machines or []
-    return {
-        "name": found.team,
-        "trouble": found.error,
-        "waiting": found.waiting,
-        "members": [
-            {**row, "machines": [item for item in machines if item["login"] == row["login"]]}
-            for row in found.members or ()
-        ],
-        "costs": found.costs or [],
-        "kept": [f"{row['name']}: {row['why']}" for row in kept] + found.odd,
-        "last": ago(found.last, now) if found.last else "never",
-    }
 
 
 def _state(visit: Visit) -> dict[str, Any]:

@@ -76,6 +76,7 @@ def decide(visit: Visit) -> Response:
         return _page(visit, number=numbers[0], wrong=failed[0][1])
     undoable = [row["id"] for row in done]
     message = f"{past} {_named(done)}." if done else ""
+    message += "".join(f" Not sent yet: {row['unsent']}" for row in done if row.get("unsent"))
     if failed:
         numbered = ", ".join(str(number) for number, _ in failed[:_NUMBERS_NAMED])
         more = "…" if len(failed) > _NUMBERS_NAMED else ""

@@ -255,7 +255,7 @@
     pen.fillRect(0, 0, w, h);
     const focus = under >= 0 ? under : chosen;
     const px = (i) => x[i] * scale + left, py = (i) => y[i] * scale + top;
-    const size = Math.max(0.45, Math.min(1.6, scale));
+    const size = Math.max(0.25, Math.min(1.6, scale));
     const seen = (i) => px(i) > -20 && py(i) > -20 && px(i) < w + 20 && py(i) < h + 20;
 
     pen.lineWidth = bonds.length > 1500 ? 0.6 : 1;
