@@ -100,7 +100,9 @@ class Repository:
     def newest(self, *commits: str) -> list[str]:
         """Return those of two `commits`, "" for none, that the other does not come from."""
         found = [item for item in dict.fromkeys(commits) if item]
-        return [item for item in found if not any(other != item and self.has(item, other) for other in found)]
+        if len(found) < 2 or self.has(found[1], found[0]):
+            return found[:1]
+        return found[1:] if self.has(found[0], found[1]) else found
 
     def count(self, since: str, until: str) -> int:
         """Return how many commits `until` has that `since` has not."""

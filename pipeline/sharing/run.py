@@ -122,6 +122,8 @@ class _Run:
         self._repository = repository_of(share, state)
         self._repository.make()
         self._known_files: dict[str, str] | None = None
+        self._ours: dict[str, str] = {}
+        self._theirs: dict[str, str] = {}
         self._records: dict[str, list[Revision]] = {}
         self._said: dict[str, Said] = {}
 
@@ -206,23 +208,8 @@ class _Run:
         """Make a commit of what is new here and what is `incoming`, or take that as it is."""
         repository, state = self._repository, self._state
         main = repository.tip()
-        ours, theirs, untold = {}, {}, set[str]()
-        lacking, mended = set[str](), set[str]()
-        self._known_files = None
-        if not incoming == main == state.basis:
-            ours = self._records_of(main)
-            theirs = ours if incoming == main else self._records_of(incoming)
-            # What is none of a record, and was taken away there, is not put back.
-            lacking = ours.keys() - theirs.keys() if incoming else lacking
-            mended = lacking & state.strange.keys()
-            state.tell_odd(dict.fromkeys(mended, ""))
-            self._known_files = {
-                path: blob for path, blob in {**theirs, **ours}.items() if path not in mended
-            }
-            # A process died between its commit and the note that it was made.
-            untold = ours.keys() - self._records_of(state.basis) if state.basis != main else untold
+        came, untold, missing = self._list(incoming, main)
         self._records.clear()
-        came = sorted(theirs.keys() - ours.keys())
         self.done.taken += len(came)
         looking = Look(
             self._store,
@@ -245,7 +232,6 @@ class _Run:
         self._learn(changed if state.known else {*changed, *self._all()})
         self._take_notes(came, look.notes)
         parents = repository.newest(incoming, main)
-        missing = {path: ours[path] for path in lacking - mended} if parents != [main] else {}
         if parents == [incoming] and not fresh and not missing:
             if incoming != main:
                 repository.move(incoming)
@@ -254,9 +240,9 @@ class _Run:
         state.here, state.held, state.begun = look.here, look.held, {}
         state.basis = repository.tip()
         state.notes += look.notes
-        known = repository.files(state.seen, REVISIONS, FORGOTTEN) if state.error else theirs
+        known = repository.files(state.seen, REVISIONS, FORGOTTEN) if state.error else self._theirs
         # With what an earlier sync kept, since it got nowhere.
-        self.done.told = len({*ours, *fresh} - known.keys())
+        self.done.told = len({*self._ours, *fresh} - known.keys())
         self.done.held = [{"name": item.name, "why": item.why} for item in look.held.values()]
 
     @property
@@ -269,6 +255,21 @@ class _Run:
     def _records_of(self, commit: str) -> dict[str, str]:
         every = self._repository.files(commit)
         return {path: blob for path, blob in every.items() if path.startswith(_OF_RECORDS)}
+
+    def _list(self, incoming: str, main: str) -> tuple[list[str], set[str], dict[str, str]]:
+        """Return what came, what of ours was not taken note of, and path → blob of what is not `incoming`."""
+        state, moves = self._state, not incoming == main == self._state.basis
+        self._ours = ours = self._records_of(main) if moves else {}
+        self._theirs = theirs = self._records_of(incoming) if moves else {}
+        lacking = ours.keys() - theirs.keys() if incoming else set[str]()
+        # What is no record, and was taken away there, is not put back.
+        mended = lacking & state.strange.keys()
+        state.tell_odd(dict.fromkeys(mended, ""))
+        every = {path: blob for path, blob in {**theirs, **ours}.items() if path not in mended}
+        self._known_files = every if moves else None
+        # A process died between its commit and the note that it was made.
+        untold = ours.keys() - self._records_of(state.basis) if state.basis != main else set[str]()
+        return sorted(theirs.keys() - ours.keys()), untold, {path: ours[path] for path in lacking - mended}
 
     def _all(self) -> set[str]:
         return {memory_in(path) for path in self._files if path.startswith(f"{REVISIONS}/")}
