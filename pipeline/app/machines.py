@@ -14,9 +14,9 @@ from pipeline.core.errors import InputError, ReverieError
 from pipeline.sharing import git
 from pipeline.sharing.outgoing import documents_of
 from pipeline.sharing.overview import overview
-from pipeline.sharing.repository import BRANCH, Repository
+from pipeline.sharing.repository import BRANCH, MEMORIES, Repository
 from pipeline.sharing.revisions import REVISIONS
-from pipeline.sharing.run import MEMORIES, Synced, sync
+from pipeline.sharing.run import Synced, sync
 from pipeline.sharing.state import Share, State, machine_id
 from pipeline.store.files.layout import private_folder
 from pipeline.store.ownership import access

@@ -14,18 +14,21 @@ from typing import Any
 from pipeline.app import retired
 from pipeline.app.application import App
 from pipeline.app.offered import shared_of, state_of
+from pipeline.core import zone
 from pipeline.core.atomic import ensure_dir
 from pipeline.core.errors import InputError, TeamError
 from pipeline.core.ids import new_id
 from pipeline.hooklib.ownership import TEAM
 from pipeline.record import values_of
 from pipeline.revision import Door
+from pipeline.safety.invisible import visible_name
 from pipeline.sharing import turn
 from pipeline.sharing.choosing import offer as offer_all
 from pipeline.sharing.choosing import plan_copy, withdraw
-from pipeline.sharing.run import Synced, sync, team_repository_of
+from pipeline.sharing.run import Synced, sync
 from pipeline.sharing.signing import AUTHOR
 from pipeline.sharing.state import Share, State, machine_id
+from pipeline.sharing.travelling import team_repository_of
 from pipeline.store import Put
 from pipeline.store.ownership import access
 from pipeline.team import members, queue, schema, spending
@@ -37,12 +40,16 @@ SHARED, UNSHARED = "shared", "no longer shared"
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """What `init` or `join` did: the team's name, the login's person there, its folder, the first sync."""
+    """What `init` or `join` did: the team's name, the login's person there, its folder, the first sync.
+
+    `aside` is where the memories are now that another team had left there, "" for none.
+    """
 
     team: str
     person: str
     folder: str
     first: Synced
+    aside: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +146,7 @@ def join(app: App, name: str, url: str) -> Joined:
 
     team, person = within(parse(url), enter)
     shared = _shared(app, create=True)
-    kept = Share.of(app.home, shared.store_path)
+    kept, aside = Share.of(app.home, shared.store_path), ""
     with kept.locked():
         known = kept.read()
         if known is not None and known.team != team:
@@ -160,10 +167,28 @@ def join(app: App, name: str, url: str) -> Joined:
             repository = team_repository_of(kept, known)
             repository.make()
             repository.begin_anew()
-            known.remote, known.seen = url, ""
+            known.remote, known.seen, known.person, known.strange = url, "", person, {}
+        else:
+            aside = _put_aside(shared, kept)
         kept.write(known or state)
         turn.note_left(kept.folder, "")
-    return Joined(name, person, str(shared.store_path), now(app))
+    return Joined(name, person, str(shared.store_path), now(app, unattended=True), aside)
+
+
+def _put_aside(shared: App, kept: Share) -> str:
+    """Move what a team that was left had in the folder of `shared` out of it; return where to, "" for none.
+
+    It is for that team alone: in this one it would go out, in this person's name.
+    """
+    store = shared.open_store(create=True)
+    if not any(document.memory.extra.get(AUTHOR) for document in store.scan().documents):
+        return ""
+    target = kept.folder / f"left-{zone.day(shared.clock.now())}-{new_id()[:8]}"
+    ensure_dir(kept.folder)
+    shutil.move(store.root, target)
+    ensure_dir(shared.store_path)
+    shared.follow(shared.open_store(create=True))
+    return str(target)
 
 
 def share(app: App, name: str) -> tuple[str, Synced]:
@@ -201,7 +226,7 @@ def unshare(app: App, name: str) -> tuple[str, Synced]:
     folder = shared.open_store()
     document = retired.read(folder, name)
     author = document.memory.extra.get(AUTHOR, "")
-    if author != state.person:
+    if author not in (state.person, *state.names):
         raise InputError(
             f"{document.name} is {author or 'nobody'}'s",
             fix=f"Ask them to take it back, or `reverie forget --team {document.name}`, for everybody.",
@@ -331,13 +356,18 @@ def _people(connection: Any, team: str) -> dict[str, Any]:
     schema.check(connection)
     latest = next((item.latest for item in members.teams(connection) if item.id == team), 0)
     people = [
-        {"login": item.login, "person": item.person, "state": item.state, "since": item.since.isoformat()}
+        {
+            "login": visible_name(item.login),
+            "person": visible_name(item.person),
+            "state": item.state,
+            "since": item.since.isoformat(),
+        }
         for item in members.members(connection, team)
     ]
     machines = [
         {
-            "login": item.login,
-            "machine": item.machine,
+            "login": visible_name(item.login),
+            "machine": visible_name(item.machine),
             "behind": max(0, latest - item.pulled_to),
             "waiting": item.waiting,
             "pulled": item.pulled_at.isoformat() if item.pulled_at else "",
@@ -347,8 +377,11 @@ def _people(connection: Any, team: str) -> dict[str, Any]:
     named = {item["login"]: item["person"] for item in people}
     totals: dict[tuple[str, str], tuple[int, Decimal]] = {}
     for cost in spending.costs(connection, team):
-        calls, dollars = totals.get((cost.login, cost.project), (0, Decimal()))
-        totals[cost.login, cost.project] = (calls + cost.calls, dollars + cost.dollars)
+        calls, dollars = totals.get((visible_name(cost.login), visible_name(cost.project)), (0, Decimal()))
+        totals[visible_name(cost.login), visible_name(cost.project)] = (
+            calls + cost.calls,
+            dollars + cost.dollars,
+        )
     costs = [
         {"person": named.get(login, login), "project": project, "calls": calls, "dollars": float(dollars)}
         for (login, project), (calls, dollars) in sorted(totals.items())

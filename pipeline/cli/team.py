@@ -166,6 +166,8 @@ def unshare(name: MemoryName, as_json: JsonOption = False) -> None:
 
 def _tell_joined(done: Joined) -> None:
     output.line(f"In the team {done.team} as {done.person}; its memories are in {done.folder}")
+    if done.aside:
+        output.line(f"What another team had left there is not sent to this one; it is kept in {done.aside}")
     _tell(done.first)
 
 

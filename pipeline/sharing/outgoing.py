@@ -15,7 +15,7 @@ from pipeline.core.ids import digest
 from pipeline.safety.redaction import has_secret
 from pipeline.sharing.moments import Moments
 from pipeline.sharing.old_copy import OldCopy
-from pipeline.sharing.revisions import Moment, Note, Record, Revision, after, memory_id
+from pipeline.sharing.revisions import MOST_BYTES, Moment, Note, Record, Revision, after, memory_id
 from pipeline.sharing.signing import Records
 from pipeline.sharing.state import LOST, Here, Kept, State
 from pipeline.store.files.layout import MAX_FILE
@@ -34,6 +34,7 @@ _TWIN = "has the id of {other}; give it one of its own, or remove it"
 _BYTES = "is not UTF-8; save it so"
 _AWAY = "its file is gone, and so are many others at once; `reverie sync --force` takes them away everywhere"
 _LARGE = f"is larger than a memory may be ({MAX_FILE:,} bytes); make several of it"
+_LONG = "is longer than the {most:,} bytes that others take of one; make it shorter, or two of it"
 _FEW = 5
 """Files that may vanish at once without anybody asking whether the folder is the right one."""
 
@@ -61,6 +62,7 @@ class Look:
         is_secret: IsSecret = has_secret,
         force: bool = False,
         hold: Hold | None = None,
+        most: int = MOST_BYTES,
     ) -> None:
         self._store = store
         self._state = state
@@ -69,6 +71,7 @@ class Look:
         self._force = force
         self._is_secret = is_secret
         self._hold = hold or takes_all
+        self._most = most
         self._moment = state.moment
         self._moments = Moments(store, now)
         self._here = documents_of(store)
@@ -120,34 +123,38 @@ class Look:
             found.here[ident] = begun
             return
         why = self._kept_back(document)
-        if why:
-            found.held[ident] = Kept(document.name, why)
-            if was is not None:
-                found.here[ident] = was
+        if why is not None:
+            self._stays(ident, why)
             return
-        file = document.raw.decode("utf-8")
         heads = was.heads if was is not None else []
-        known = self._told_already(ident, document.path, file, heads)
-        if known is not None:
-            found.here[ident] = Here(document.digest, document.path, [known])
+        if self._former_text(ident, document, was, heads):
             return
-        former = self._former(ident, document.path, file, heads)
-        if former and was is not None and was.digest != LOST and not self._old.made_here(document, was):
-            self._former_texts[ident] = former
-            return
-        self._tell(ident, document, () if self._old.is_whole else heads)
+        self._settle(ident, document, () if self._old.is_whole else heads)
 
-    def _tell(self, ident: str, document: Document, heads: Iterable[str]) -> None:
-        made = self._revision(
-            ident,
-            document.path,
-            heads,
-            document.raw.decode("utf-8"),
-            self._store.is_as_written(document),
-            changed=self._moments.of(document),
-        )
-        self.found.records.append(made)
-        self.found.here[ident] = Here(document.digest, document.path, [made.name])
+    def _settle(self, ident: str, document: Document, heads: Iterable[str]) -> None:
+        """Tell of `document` as it stands, made of `heads`, or say why it stays."""
+        known = self._recorded(ident, document, [*heads])
+        if isinstance(known, Kept):
+            self._stays(ident, known)
+            return
+        self.found.here[ident] = Here(document.digest, document.path, [known])
+
+    def _stays(self, ident: str, why: Kept) -> None:
+        self.found.held[ident] = why
+        was = self._state.here.get(ident)
+        if was is not None:
+            self.found.here[ident] = was
+
+    def _former_text(self, ident: str, document: Document, was: Here | None, heads: list[str]) -> bool:
+        """Whether the file says what it said earlier, which is looked at when all is known (`_reverted`)."""
+        file = document.raw.decode("utf-8")
+        if was is None or was.digest == LOST or self._told_already(ident, document.path, file, heads):
+            return False
+        former = self._former(ident, document.path, file, heads)
+        if not former or self._old.made_here(document, was):
+            return False
+        self._former_texts[ident] = former
+        return True
 
     def _reverted(self, vanished: bool) -> None:
         """Let texts of earlier be brought up to date, but for the one that somebody may have typed again."""
@@ -156,7 +163,7 @@ class Look:
         for ident, name in former.items():
             document, was = self._here[ident], self._state.here[ident]
             if alone and self._touched(document):
-                self._tell(ident, document, was.heads)
+                self._settle(ident, document, was.heads)
             else:
                 self.found.here[ident] = Here(document.digest, document.path, [name])
 
@@ -175,15 +182,37 @@ class Look:
             if size_of(self._store.root / path) > MAX_FILE:
                 self.found.held[places.get(path, memory_id("", path))] = Kept(path, _LARGE)
 
-    def _kept_back(self, document: Document) -> str:
+    def _recorded(self, ident: str, document: Document, heads: list[str]) -> str | Kept:
+        """Return the record that says what `document` says, made where there is none; or why it stays."""
+        file = document.raw.decode("utf-8")
+        known = self._told_already(ident, document.path, file, heads)
+        if known is not None:
+            return known
+        why = self._hold(document)
+        if why:
+            return Kept(document.name, why)
+        made = self._revision(
+            ident,
+            document.path,
+            heads,
+            file,
+            self._store.is_as_written(document),
+            changed=self._moments.of(document),
+        )
+        if len(made.data) > self._most:
+            return Kept(document.name, _LONG.format(most=self._most))
+        self.found.records.append(made)
+        return made.name
+
+    def _kept_back(self, document: Document) -> Kept | None:
         if document.twin:
-            return _TWIN.format(other=document.twin)
+            return Kept(document.name, _TWIN.format(other=document.twin))
         if not document.is_text:
-            return _BYTES
+            return Kept(document.name, _BYTES)
         texts = (document.raw.decode("utf-8"), document.path, document.name)
         if any(map(self._is_secret, texts)):
-            return _SECRET.format(name=document.name)
-        return self._hold(document)
+            return Kept(document.name, _SECRET.format(name=document.name))
+        return None
 
     def _told_already(self, ident: str, path: str, file: str, heads: list[str]) -> str | None:
         """Return the record that says what stands here though this machine does not know it did; else None.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 
 from pipeline.sharing.repository import Repository
@@ -19,18 +18,6 @@ def records_of(repository: Repository, ident: str, names: Iterable[str] | None =
     return [item for item in known if isinstance(item, Revision)]
 
 
-def memory_of(path: str) -> str:
-    """Return whose record lies at `path`."""
-    return path.split("/", 2)[1]
-
-
 def notes_in(paths: Iterable[str]) -> list[str]:
     """Return those of `paths` where a note of what was forgotten lies."""
     return [path for path in paths if path.startswith(f"{FORGOTTEN}/")]
-
-
-def blob_of(data: bytes | None) -> str:
-    """Return what git calls a file with these bytes, "" for none."""
-    if data is None:
-        return ""
-    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()

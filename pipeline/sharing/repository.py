@@ -6,17 +6,27 @@ text. What others sent is joined by a commit with two parents.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 from pipeline.core.atomic import ensure_dir
 from pipeline.sharing import git
 from pipeline.sharing.git import OfflineError, RefusedError, SyncError
+from pipeline.sharing.revisions import MOST_BYTES
 
 BRANCH = "refs/heads/main"
 INCOMING = "refs/reverie/incoming"
+MEMORIES, README_FILE = "memories", "README.md"
+README = """# Memories
+
+Kept in step by Reverie. `memories/` is what they say now, made from the records in `revisions/` and
+`forgotten/`: change nothing by hand. Who can read this repository can read all that was ever in it; who can
+write it can change the memories of all who sync with it.
+"""
 _MOVED = re.compile(
     r"fetch first|non-fast-forward|failed to update ref|cannot lock ref|stale info|incorrect old value"
 )
@@ -32,16 +42,20 @@ _GC_EVERY = 50
 class Repository:
     """The bare repository at `path`, which is only ours; `remote` is where it is sent and fetched.
 
-    `odd` has a line about each record of others that a fetch did not take, `people` who works on which
-    machine, as far as a fetch has seen that.
+    `odd` has what was wrong with what others sent, as a fetch has seen it, "" where that is mended; `people`
+    who works on which machine, and `names` what this person is called there, or was, the present one first.
+    No record goes out that is larger than `most` bytes.
     """
+
+    most: ClassVar[int] = MOST_BYTES
 
     path: Path
     remote: str
-    odd: list[str] = field(default_factory=list, kw_only=True)
+    odd: dict[str, str] = field(default_factory=dict, kw_only=True)
     _above: dict[tuple[str, str], bool] = field(default_factory=dict, init=False, repr=False)
     _listed: dict[str, dict[str, str]] = field(default_factory=dict, init=False, repr=False)
     people: dict[str, str] = field(default_factory=dict, kw_only=True)
+    names: list[str] = field(default_factory=list, kw_only=True)
 
     def make(self) -> None:
         """Make the repository where there is none, and put away what a git that was killed left in it."""
@@ -87,6 +101,13 @@ class Repository:
         """Whether `commit` is there."""
         own = ("--git-dir", str(self.path))
         return git.run(*own, "cat-file", "-e", f"{commit}^{{commit}}")[0] == 0
+
+    def newest(self, *commits: str) -> list[str]:
+        """Return those of two `commits`, "" for none, that the other does not come from."""
+        found = [item for item in dict.fromkeys(commits) if item]
+        if len(found) < 2 or self.has(found[1], found[0]):
+            return found[:1]
+        return found[1:] if self.has(found[0], found[1]) else found
 
     def count(self, since: str, until: str) -> int:
         """Return how many commits `until` has that `since` has not."""
@@ -277,3 +298,10 @@ def _line(path: str, data: bytes | str | None) -> list[bytes]:
     if isinstance(data, str):
         return [f"M 100644 {data} ".encode(), name, b"\n"]
     return [b"M 100644 inline ", name, b"\n", b"data %d\n" % len(data), data, b"\n"]
+
+
+def blob_of(data: bytes | None) -> str:
+    """Return what git calls a file with these bytes, "" for none."""
+    if data is None:
+        return ""
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()

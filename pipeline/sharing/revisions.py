@@ -14,10 +14,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
+from datetime import UTC, datetime
 from typing import Any, ClassVar, Self
 
 import orjson
 
+from pipeline.core.clock import from_environment
 from pipeline.core.errors import DocumentError, InputError, PathEscapeError
 from pipeline.core.ids import derived_id, digest
 from pipeline.store.files import document
@@ -31,7 +33,11 @@ _NAME = 40
 _KNOWN_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{5,63}")
 _MACHINE = re.compile(r"[0-9a-f]{1,32}")
 _HASH = re.compile(r"[0-9a-f]{40}")
-_MOST_MS = 2**53
+_MOST_AHEAD_MS = 10 * 366 * 86_400_000
+"""A clock may be wrong by hours, months, or years; one that is further ahead would be ahead for ever."""
+_EARLIEST_NOW = datetime(2026, 1, 1, tzinfo=UTC)
+"""A machine that lost its time is not to take all others for wrong."""
+_MOST_COUNT = 2**32
 
 Moment = tuple[int, int]
 """A hybrid clock's time: milliseconds since 1970, and a count of what happened within them."""
@@ -39,7 +45,15 @@ Moment = tuple[int, int]
 
 def after(seen: Moment, now_ms: int) -> Moment:
     """Return the time of what happens now on a machine that has `seen` that moment."""
-    return (now_ms, 0) if now_ms > seen[0] else (seen[0], seen[1] + 1)
+    if now_ms > seen[0]:
+        return now_ms, 0
+    return (seen[0], seen[1] + 1) if seen[1] + 1 < _MOST_COUNT else (seen[0] + 1, 0)
+
+
+def is_believed(moment: Moment, now: datetime) -> bool:
+    """Whether some machine's clock may tell `moment` by `now`. What is not believed, no clock is set by."""
+    most = max(now, _EARLIEST_NOW).timestamp() * 1000 + _MOST_AHEAD_MS
+    return 0 <= moment[0] <= most and 0 <= moment[1] < _MOST_COUNT
 
 
 def memory_id(own: str, path: str) -> str:
@@ -47,6 +61,11 @@ def memory_id(own: str, path: str) -> str:
     if not own:
         return derived_id("shared memory", path)
     return own if _KNOWN_ID.fullmatch(own) else derived_id("shared id", own)
+
+
+def memory_in(path: str) -> str:
+    """Return the memory whose revision lies at `path` in a repository."""
+    return path.split("/", 2)[1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,15 +193,15 @@ def read_record(path: str, data: bytes) -> Record:
     return found
 
 
-def records_in(files: Iterable[tuple[str, bytes]]) -> tuple[list[Record], list[str]]:
-    """Return the records of `files`, and a line about each that is none."""
+def records_in(files: Iterable[tuple[str, bytes]]) -> tuple[list[Record], dict[str, str]]:
+    """Return the records of `files`, and path → line about each that is none."""
     found: list[Record] = []
-    odd: list[str] = []
+    odd: dict[str, str] = {}
     for path, data in files:
         try:
             found.append(read_record(path, data))
         except InputError as error:
-            odd.append(str(error))
+            odd[path] = str(error)
     return found, odd
 
 
@@ -202,8 +221,10 @@ def _own_id(file: str, path: str) -> str:
 
 def _moment(value: Any) -> Moment:
     ms, count = value
-    if not all(isinstance(item, int) and 0 <= item < _MOST_MS for item in (ms, count)):
+    if not all(isinstance(item, int) for item in (ms, count)):
         raise ValueError("its clock tells no time")
+    if not is_believed((ms, count), from_environment().now()):
+        raise ValueError("its clock is more than ten years ahead, or tells no time")
     return ms, count
 
 

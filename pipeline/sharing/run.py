@@ -21,29 +21,21 @@ from pipeline.sharing.merging import State as Said
 from pipeline.sharing.merging import state_of
 from pipeline.sharing.old_copy import newest
 from pipeline.sharing.outgoing import Hold, Look, behind, key_of, secret_finder, takes_all, told_in
-from pipeline.sharing.recorded import blob_of, memory_of, notes_in, records_of
-from pipeline.sharing.repository import Repository
-from pipeline.sharing.revisions import FORGOTTEN, REVISIONS, Note, Record, Revision, records_in
+from pipeline.sharing.recorded import notes_in, records_of
+from pipeline.sharing.repository import MEMORIES, README, README_FILE, blob_of
+from pipeline.sharing.revisions import FORGOTTEN, REVISIONS, Note, Record, Revision, memory_in, records_in
 from pipeline.sharing.signing import held_back, sign
 from pipeline.sharing.state import Known, Share, State, trouble_in
+from pipeline.sharing.travelling import repository_of
 from pipeline.store.history import forgotten
 from pipeline.store.ownership import access
 
 if TYPE_CHECKING:
     from pipeline.ledger import Ledger
-    from pipeline.sharing.team_repository import TeamRepository
     from pipeline.store import Store
 
-MEMORIES, README_FILE = "memories", "README.md"
-README = """# Memories
-
-Kept in step by Reverie. `memories/` is what they say now, made from the records in `revisions/` and
-`forgotten/`: change nothing by hand. Who can read this repository can read all that was ever in it; who can
-write it can change the memories of all who sync with it.
-"""
 _OF_RECORDS = (f"{REVISIONS}/", f"{FORGOTTEN}/")
 _TRIES = 6
-_MOST_ODD = 20
 
 
 @dataclass(slots=True)
@@ -86,11 +78,11 @@ def sync(
         state = share.read()
         if state is None:
             raise SyncError("this folder is not synced with anything", fix="`reverie sync init REMOTE`.")
+        state.set_right(clock.now())
         run = _Run(share, state, store, clock, ledger, force=force)
         if state.team:
             sign(store, state, run.recorded, now=clock.now(), unattended=unattended)
-        if state.team and unattended:
-            run.hold = partial(held_back, store)
+            run.hold = partial(held_back, store, state, unattended=unattended)
         try:
             run.exchange()
             run.bring()
@@ -100,21 +92,6 @@ def sync(
             state.tried = clock.now().timestamp()
             share.write(state)
         return run.done
-
-
-def repository_of(share: Share, state: State) -> Repository:
-    """Return where the revisions of `state` travel: a git remote, or the database of a team."""
-    if state.team:
-        return team_repository_of(share, state)
-    return Repository(share.repository, state.remote)
-
-
-def team_repository_of(share: Share, state: State) -> TeamRepository:
-    """Return that of a team's folder."""
-    # Deferred: only a team needs a database.
-    from pipeline.sharing.team_repository import TeamRepository
-
-    return TeamRepository(share.repository, state.remote, state.team, state.machine)
 
 
 class _Run:
@@ -133,6 +110,8 @@ class _Run:
         self._repository.make()
         self._known_files: dict[str, str] | None = None
         self._is_lost = is_lost(self._repository, state)
+        self._ours: dict[str, str] = {}
+        self._theirs: dict[str, str] = {}
         self._records: dict[str, list[Revision]] = {}
         self._said: dict[str, Said] = {}
 
@@ -173,7 +152,10 @@ class _Run:
 
     def _fetch(self) -> str:
         incoming, seen = self._repository.fetch(), self._state.seen
-        self._tell_odd(self._repository.odd)
+        self._state.tell_odd(self._repository.odd)
+        if self._repository.names:
+            self._state.names = list(self._repository.names)
+            self._state.person = self._state.names[0]
         if incoming and not seen and not self._is_of_memories(incoming):
             raise RefusedError(
                 "the remote holds something else than memories",
@@ -199,7 +181,8 @@ class _Run:
             try:
                 if not self._repository.push():
                     return False
-            except OfflineError as error:
+            except (OfflineError, RefusedError) as error:
+                # What others told comes in all the same.
                 self._fails(error)
                 return True
             faults.reach("sync.pushed")
@@ -207,6 +190,7 @@ class _Run:
         self._repository.tidy()
         try:
             self._repository.note(waiting=len(state.held))
+            state.tell_odd(self._repository.odd)
         except SyncError as error:
             self._fails(error)
         return True
@@ -217,16 +201,8 @@ class _Run:
         """Make a commit of what is new here and what is `incoming`, or take that as it is."""
         repository, state = self._repository, self._state
         main = repository.tip()
-        ours, theirs, untold = {}, {}, set[str]()
-        self._known_files = None
-        if not incoming == main == state.basis:
-            ours = self._records_of(main)
-            theirs = ours if incoming == main else self._records_of(incoming)
-            self._known_files = {**theirs, **ours}
-            # A process died between its commit and the note that it was made.
-            untold = ours.keys() - self._records_of(state.basis) if state.basis != main else untold
+        came, untold, missing = self._list(incoming, main)
         self._records.clear()
-        came = sorted(theirs.keys() - ours.keys())
         self.done.taken += len(came)
         looking = Look(
             self._store,
@@ -236,6 +212,7 @@ class _Run:
             is_secret=secret_finder(self._ledger),
             force=self._force,
             hold=self.hold,
+            most=repository.most,
         )
         self._load([*looking.changed(), *looking.gone()])
         look = looking.take()
@@ -244,26 +221,24 @@ class _Run:
             state.see(item.clock)
             if isinstance(item, Revision):
                 self._records[item.memory] = [*self._of(item.memory), item]
-        changed = {memory_of(path) for path in (*came, *fresh, *untold) if path.startswith(f"{REVISIONS}/")}
+        changed = {memory_in(path) for path in (*came, *fresh, *untold) if path.startswith(f"{REVISIONS}/")}
         self._learn(changed if state.known else {*changed, *self._all()})
         self._take_notes(came, look.notes)
-        missing = self._mended(incoming, ours, theirs) if incoming else {}
-        parents = [item for item in dict.fromkeys((incoming, main)) if item]
-        if len(parents) == 2 and repository.has(main, incoming):
-            parents = [incoming]
-        elif len(parents) == 2 and repository.has(incoming, main):
-            parents, missing = [main], {}
-        if parents == [incoming] and not fresh and not missing:
+        parents = repository.newest(incoming, main)
+        put_right: dict[str, bytes | str | None] = {**missing, **dict.fromkeys(self._links(incoming))}
+        if parents == [main]:
+            put_right = {}
+        if parents == [incoming] and not fresh and not put_right:
             if incoming != main:
                 repository.move(incoming)
         elif parents != [main] or fresh:
-            self._commit(parents, {**missing, **fresh}, len(fresh))
+            self._commit(parents, {**put_right, **fresh}, len(fresh))
         state.here, state.held, state.begun = look.here, look.held, {}
         state.basis = repository.tip()
         state.notes += look.notes
-        known = repository.files(state.seen, REVISIONS, FORGOTTEN) if state.error else theirs
+        known = repository.files(state.seen, REVISIONS, FORGOTTEN) if state.error else self._theirs
         # With what an earlier sync kept, since it got nowhere.
-        self.done.told = len({*ours, *fresh} - known.keys())
+        self.done.told = len({*self._ours, *fresh} - known.keys())
         self.done.held = [{"name": item.name, "why": item.why} for item in look.held.values()]
 
     @property
@@ -277,17 +252,32 @@ class _Run:
         every = self._repository.files(commit)
         return {path: blob for path, blob in every.items() if path.startswith(_OF_RECORDS)}
 
-    def _mended(
-        self, incoming: str, ours: dict[str, str], theirs: dict[str, str]
-    ) -> dict[str, bytes | str | None]:
-        """Return what is to be put right of what came: records that lack in it, and what is no file."""
-        links = self._repository.links(incoming, MEMORIES) if incoming != self._state.basis else []
-        self._tell_odd(f"{path}: it is no file, and is taken out of the repository" for path in links)
-        lacking = {path: ours[path] for path in ours.keys() - theirs.keys()}
-        return {**lacking, **dict.fromkeys(links)}
+    def _links(self, incoming: str) -> list[str]:
+        """Return what of `incoming` is no file, which is to be taken out of the repository."""
+        if not incoming or incoming == self._state.basis:
+            return []
+        links = self._repository.links(incoming, MEMORIES)
+        no_file = "it is no file, and is taken out of the repository"
+        self._state.tell_odd(dict.fromkeys(links, no_file))
+        return links
+
+    def _list(self, incoming: str, main: str) -> tuple[list[str], set[str], dict[str, str]]:
+        """Return what came, what of ours was not taken note of, and path → blob of what is not `incoming`."""
+        state, moves = self._state, not incoming == main == self._state.basis
+        self._ours = ours = self._records_of(main) if moves else {}
+        self._theirs = theirs = self._records_of(incoming) if moves else {}
+        lacking = ours.keys() - theirs.keys() if incoming else set[str]()
+        # What is no record, and was taken away there, is not put back.
+        mended = lacking & state.strange.keys()
+        state.tell_odd(dict.fromkeys(mended, ""))
+        every = {path: blob for path, blob in {**theirs, **ours}.items() if path not in mended}
+        self._known_files = every if moves else None
+        # A process died between its commit and the note that it was made.
+        untold = ours.keys() - self._records_of(state.basis) if state.basis != main else set[str]()
+        return sorted(theirs.keys() - ours.keys()), untold, {path: ours[path] for path in lacking - mended}
 
     def _all(self) -> set[str]:
-        return {memory_of(path) for path in self._files if path.startswith(f"{REVISIONS}/")}
+        return {memory_in(path) for path in self._files if path.startswith(f"{REVISIONS}/")}
 
     def _of(self, ident: str) -> list[Revision]:
         """Return all records of a memory."""
@@ -300,7 +290,7 @@ class _Run:
         if not wanted:
             return
         paths = [
-            path for path in self._files if path.startswith(f"{REVISIONS}/") and memory_of(path) in wanted
+            path for path in self._files if path.startswith(f"{REVISIONS}/") and memory_in(path) in wanted
         ]
         self._records |= {ident: [] for ident in wanted}
         for item in self._read(paths):
@@ -314,11 +304,12 @@ class _Run:
         records, odd = records_in(files)
         for item in records:
             self._state.see(item.clock)
-        self._tell_odd(odd)
+        if self._state.team:
+            records = [item for item in records if isinstance(item, Note) or "/" not in item.path]
+        self._state.tell_odd(
+            {path: odd.get(path, "") for path, _ in files if path in self._state.strange} | odd
+        )
         return records
-
-    def _tell_odd(self, lines: Iterable[str]) -> None:
-        self._state.odd = sorted({*self._state.odd, *lines})[:_MOST_ODD]
 
     # -- what they say together ---------------------------------------------------------------------
 

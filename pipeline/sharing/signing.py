@@ -11,6 +11,7 @@ from pipeline.core import zone
 from pipeline.core.errors import DocumentError
 from pipeline.core.ids import new_id
 from pipeline.revision import Door
+from pipeline.safety.invisible import visible_name
 from pipeline.sharing.revisions import Revision, memory_id
 from pipeline.store import SIGNED
 from pipeline.store.files import document
@@ -28,14 +29,27 @@ SINCE = "decided"
 
 
 BY_HAND = "was changed by hand; `reverie team sync`, typed in a terminal, sends it in your name"
+OF_ANOTHER = "is {author}'s, who did not share it with this team; `reverie add` it and share that"
+NOT_FLAT = "lies in a folder of its own; a team's memories lie side by side, so move it up"
 
 
-def held_back(store: Store, found: Document) -> str:
+def held_back(store: Store, state: State, found: Document, *, unattended: bool) -> str:
     """Return why `found` of a team's folder waits for a person, "" where it does not.
 
-    Whoever writes files there, a session too, would speak in this person's name.
+    Whoever writes files there, a session too, would speak in this person's name. What another person wrote
+    elsewhere, perhaps for another team, is nobody's here to give away.
     """
-    return "" if store.is_as_written(found, of_team=True) else BY_HAND
+    if "/" in found.path:
+        return NOT_FLAT
+    author = str(found.memory.extra.get(AUTHOR, ""))
+    if author and author not in (state.person, *state.names) and not _is_known(state, found):
+        return OF_ANOTHER.format(author=visible_name(author))
+    return BY_HAND if unattended and not store.is_as_written(found, of_team=True) else ""
+
+
+def _is_known(state: State, found: Document) -> bool:
+    ident = memory_id(found.own_id, found.path)
+    return ident in state.here or ident in state.begun
 
 
 def author_in(revision: Revision) -> str:
@@ -59,7 +73,9 @@ def sign(store: Store, state: State, records: Records, *, now: datetime, unatten
         author = extra.get(AUTHOR, "")
         if was.get(found.path) == found.digest or author == state.person:
             continue
-        if (unattended and held_back(store, found)) or (author and _is_theirs(found, str(author), records)):
+        if held_back(store, state, found, unattended=unattended) or (
+            author and _is_theirs(found, str(author), records)
+        ):
             continue
         day = zone.day(now) if found.path in was else extra.get(SINCE, zone.day(now))
         door.revise(found, replace(found.memory, extra={**extra, AUTHOR: state.person, SINCE: day}))

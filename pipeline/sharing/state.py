@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,16 @@ from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import InputError
 from pipeline.core.home import Home
 from pipeline.core.ids import new_id
+from pipeline.safety.invisible import visible_name
 from pipeline.sharing import turn
 from pipeline.sharing.git import SyncError
-from pipeline.sharing.revisions import Moment
+from pipeline.sharing.revisions import Moment, is_believed
 
 LOST = "lost"
 """As the digest of a memory: its record is gone, so what stands here is to be told once more."""
 _STATE_OF_SYNC = 1
 _WAIT_SECONDS = 20.0
+_MOST_ODD = 20
 
 
 @dataclass(slots=True)
@@ -68,6 +71,9 @@ class State:
     `team` is the id of a team whose database `remote` names, "" where that is a git repository, and
     `person` who this login is there.
 
+    `names` are what this person is or was called in the team, `strange` is what was wrong with records that
+    others sent, the newest last.
+
     `generation` is the number of the newest change that the store's history had. `begun` is what was being
     written when a process died. `held` stays here, `refused` does not come in.
     `notes` are digests of the lines about what was forgotten that are in the repository.
@@ -91,7 +97,8 @@ class State:
     tried: float = 0.0
     done: float = 0.0
     error: str = ""
-    odd: list[str] = field(default_factory=list)
+    strange: dict[str, str] = field(default_factory=dict)
+    names: list[str] = field(default_factory=list)
     is_refused: bool = False
     generation: int = 0
 
@@ -99,6 +106,24 @@ class State:
     def moment(self) -> Moment:
         """Return the latest moment of all records that were seen."""
         return self.clock[0], self.clock[1]
+
+    @property
+    def odd(self) -> list[str]:
+        """Return a line about each record that was not taken."""
+        return list(self.strange.values())
+
+    def tell_odd(self, found: Mapping[str, str]) -> None:
+        """Note what is wrong at each key of `found`, or with "" that nothing is any more."""
+        for where, line in found.items():
+            self.strange.pop(where, None)
+            if line:
+                self.strange[where] = visible_name(line)
+        self.strange = dict(list(self.strange.items())[-_MOST_ODD:])
+
+    def set_right(self, now: datetime) -> None:
+        """Forget a clock that nobody would believe, since all that it told would be passed over."""
+        if not is_believed(self.moment, now):
+            self.clock = [int(now.timestamp() * 1000), 0]
 
     def see(self, moment: Moment) -> None:
         """Note that there is a record of that moment."""
@@ -147,6 +172,7 @@ class Share:
             held: Any = orjson.loads(self.file.read_bytes())
             if not isinstance(held, dict) or held.pop("version", None) != _STATE_OF_SYNC:
                 raise ValueError("it is of another version")
+            held.pop("odd", None)  # As it was kept before: lines without their places.
             state = State(**held)
             for kind, name in ((Known, "known"), (Here, "here"), (Here, "begun")):
                 setattr(state, name, {key: kind(**value) for key, value in getattr(state, name).items()})

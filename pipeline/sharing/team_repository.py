@@ -9,15 +9,17 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import orjson
 
 from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import DocumentError, InputError, TeamError, UnreachableTeamError
+from pipeline.safety.invisible import visible_name
 from pipeline.sharing.git import OfflineError, RefusedError
+from pipeline.sharing.recorded import records_of
 from pipeline.sharing.repository import BRANCH, INCOMING, Repository
-from pipeline.sharing.revisions import FORGOTTEN, REVISIONS, Note, Record, Revision, read_record
+from pipeline.sharing.revisions import FORGOTTEN, REVISIONS, Note, Record, Revision, read_record, records_in
 from pipeline.sharing.signing import AUTHOR
 from pipeline.store.files import document
 from pipeline.team import members, revisions, schema
@@ -26,6 +28,8 @@ from pipeline.team.connecting import Address, parse, within
 _WAITS = "Nothing is lost: what waits goes out the next time."
 _NOTES = "forgotten"
 """As what the database knows a record of words that were forgotten; it is no memory's id."""
+_FOR_WHAT_IT_IS = ("22", "23")
+"""Starts of the SQLSTATEs of what breaks a rule for the data: alone it would be refused as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,7 @@ class TeamRepository(Repository):
 
     team: str
     machine: str
+    most: ClassVar[int] = revisions.MOST_BYTES
 
     def fetch(self) -> str:
         """Return the commit of all that the database has, "" where that is nothing.
@@ -70,16 +75,43 @@ class TeamRepository(Repository):
         known = self.files(self.tip(INCOMING), REVISIONS, FORGOTTEN)
         ours = self.files(self.tip(), REVISIONS, FORGOTTEN)
         fresh = [path for path in ours if path not in known]
+        refused: dict[str, TeamError] = {}
         with self._as_of_a_remote():
             for start in range(0, len(fresh), revisions.BATCH):
                 paths = fresh[start : start + revisions.BATCH]
                 data = self.read(ours[path] for path in paths)
-                records = [read_record(path, data[ours[path]]) for path in paths]
+                records, _ = records_in((path, data[ours[path]]) for path in paths)
                 items = [_outgoing(item) for item in records if item.machine == self.machine]
-                if items:
-                    self._ask(revisions.push, self.team, self.machine, items)
+                for part in revisions.parts_of(items):
+                    refused |= self._send(part)
+        self._tell(refused)
         self.move(self.tip(BRANCH), ref=INCOMING)
         return True
+
+    def _send(self, items: Sequence[revisions.Outgoing]) -> dict[str, TeamError]:
+        """Push `items`; return path → why of those that the database refuses for what they are."""
+        try:
+            self._ask(revisions.push, self.team, self.machine, items)
+        except UnreachableTeamError:
+            raise
+        except TeamError as error:
+            state = getattr(error.__cause__, "sqlstate", None) or ""
+            if not state.startswith(_FOR_WHAT_IT_IS):
+                raise
+            if len(items) == 1:
+                return {f"{REVISIONS}/{items[0].memory}/{items[0].digest}.json": error}
+            half = len(items) // 2
+            return self._send(items[:half]) | self._send(items[half:])
+        return {}
+
+    def _tell(self, refused: Mapping[str, TeamError]) -> None:
+        """Raise RefusedError for what was `refused` and is still what its memory says."""
+        for path, error in refused.items():
+            memory, name = path.removesuffix(".json").split("/")[1:]
+            every = records_of(self, memory)
+            if not any(name in item.parents for item in every):
+                shown = next((item.path for item in every if item.name == name), path)
+                raise RefusedError(f"{error}: {shown}", file=self.remote, fix=error.fix) from error
 
     def note(self, *, waiting: int) -> None:
         """Tell the team how far this machine has read, its own revisions among it, and what waits here."""
@@ -89,9 +121,13 @@ class TeamRepository(Repository):
                 revisions.note_pull, self.team, self.machine, read_to=self._read_to()[0], waiting=waiting
             )
 
-    def _who(self, connection: Any) -> dict[str, str]:
+    def _who(self, connection: Any) -> dict[str, list[str]]:
+        """Return the names of each login, the present one first. Raises TeamError for who is in no more."""
         schema.check(connection)
-        return {item.login: item.person for item in members.members(connection, self.team)}
+        login = members.require_membership(connection, self.team)
+        found = members.names(connection, self.team)
+        self.names[:] = found[login]
+        return found
 
     def _batches(self) -> Iterator[Sequence[revisions.Incoming]]:
         while batch := self._ask(revisions.after, self.team, self._read_to()[0]):
@@ -106,19 +142,23 @@ class TeamRepository(Repository):
             return 0, ""
         return int(number), digest
 
-    def _keep(self, batch: Sequence[revisions.Incoming], people: dict[str, str]) -> None:
+    def _keep(self, batch: Sequence[revisions.Incoming], people: Mapping[str, Sequence[str]]) -> None:
         files: dict[str, bytes | str | None] = {}
         for item in batch:
             folder = f"{REVISIONS}/{item.memory}" if item.memory != _NOTES else FORGOTTEN
             file_name = f"{folder}/{item.digest}.json"
+            # What is said of a memory after what could not be taken mends that.
+            key = file_name if folder == FORGOTTEN else folder
             try:
                 record = read_record(file_name, item.body.encode())
-                person = people.get(item.author, item.author)
-                self._require_own_name(record, person, files)
-                self.people[record.machine] = person
+                names = people.get(item.author, (item.author,))
+                self._require_own_name(record, names, files)
+                self.people[record.machine] = visible_name(names[0])
             except (InputError, DocumentError) as error:
-                self.odd.append(f"{item.author}: {error}")
+                self.odd.pop(key, None)
+                self.odd[key] = f"{item.author}: {error}"
                 continue
+            self.odd[key] = ""
             files[file_name] = item.body.encode()
         before = self.tip(INCOMING)
         known = self.files(before, *files) if files else {}
@@ -128,22 +168,26 @@ class TeamRepository(Repository):
             message = f"{len(missing)} from the team"
             self.commit([before] if before else [], missing, message, now=now, ref=INCOMING)
 
-    def _require_own_name(self, record: Record, person: str, fresh: Mapping[str, bytes | str | None]) -> None:
-        """Raise InputError where a text names another author than `person`, who sent it.
+    def _require_own_name(
+        self, record: Record, names: Sequence[str], fresh: Mapping[str, bytes | str | None]
+    ) -> None:
+        """Raise InputError where a text names another author than who sent it, who has or had these `names`.
 
         Unless it is word for word what is known already, perhaps of `fresh` ones: so an undo puts it back.
         """
+        if isinstance(record, Revision) and "/" in record.path:
+            raise InputError("a team's memories lie side by side, in no folder", file=record.path)
         if isinstance(record, Note) or record.file is None:
             return
         author = document.parse(record.file.encode(), record.path).extra.get(AUTHOR, "")
-        if author == person:
+        if author in names and members.is_a_name(str(author)):
             return
         folder = f"{REVISIONS}/{record.memory}/"
         known = self.read(self.files(self.tip(INCOMING), folder).values())
         data = [*known.values(), *(item for path, item in fresh.items() if path.startswith(folder))]
         if any(isinstance(item, bytes) and orjson.loads(item)["file"] == record.file for item in data):
             return
-        claim = f"it says that {author or 'nobody'} is its author, and {person} sent it"
+        claim = f"it says that {author or 'nobody'} is its author, and {names[0]} sent it"
         raise InputError(claim, file=record.path)
 
     def _ask(self, work: Any, *values: Any, **named: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pipeline.core.errors import InputError
 from pipeline.record import record
+from pipeline.safety.invisible import visible_name
 from pipeline.sharing.recorded import records_of
 from pipeline.sharing.repository import Repository
 from pipeline.sharing.revisions import memory_id
@@ -51,8 +52,8 @@ def told_of(home: Path, store: Store, document: Document) -> Told | None:
     last = max(found, key=lambda item: (item.clock, item.name))
     extra = document.memory.extra if state.team else {}
     return Told(
-        author=str(extra.get(AUTHOR) or ""),
-        decided=str(extra.get(SINCE) or ""),
+        author=visible_name(str(extra.get(AUTHOR) or "")),
+        decided=visible_name(str(extra.get(SINCE) or "")),
         machine=last.machine,
         at=last.at,
         revision=last.name,

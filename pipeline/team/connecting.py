@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
+import os
+import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -33,6 +36,11 @@ PROVEN = frozenset(("verify-full", "verify-ca"))
 """Values of ``sslmode`` by which a server must prove who it is."""
 CONNECT_SECONDS = 10
 STATEMENT_MILLISECONDS = 60_000
+TRANSACTION_SECONDS = 75.0
+"""After so long a transaction is cut on our side: whoever is on the way may keep a connection and relay
+nothing, and then neither the server's limits nor the system's reach us."""
+_ALIVE = {"keepalives_idle": 20, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60_000}
+"""By which the system notices by itself that the other end is gone."""
 TRIES = 6
 FIRST_WAIT_SECONDS = 0.2
 _LOST = ("08", "57P", "40001", "40P01", "55P03")
@@ -129,12 +137,19 @@ def within(
 class Line:
     """A connection for one transaction after another, as `within` has it for one; opened when first needed.
 
-    One thread may use it at a time.
+    One thread may use it at a time. A transaction that takes more than `seconds` is cut.
     """
 
-    def __init__(self, address: Address, *, sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(
+        self,
+        address: Address,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+        seconds: float = TRANSACTION_SECONDS,
+    ) -> None:
         self._address = address
         self._sleep = sleep
+        self._seconds = seconds
         self._connection: psycopg.Connection[Any] | None = None
 
     def __enter__(self) -> Line:
@@ -150,24 +165,56 @@ class Line:
             self._connection = None
 
     def ask(self, work: Callable[[psycopg.Connection[Any]], Answer]) -> Answer:
-        """Return what `work` returns. Raises as `within` does."""
+        """Return what `work` returns. Raises as `within` does; what takes too long is not tried again."""
         psycopg = _driver()
         for number in range(TRIES):
+            limit = None
             try:
                 if self._connection is None:
                     self._connection = _connect(self._address)
-                with self._connection.transaction():
+                limit = _Limit(self._connection, self._seconds)
+                with limit, self._connection.transaction():
                     return work(self._connection)
             except psycopg.Error as error:
                 self.close()
+                if limit is not None and limit.is_over:
+                    raise _unreachable(self._address, limit.words) from error
                 if (no_entry := turned_away(error)) is not None:
                     raise no_entry from error
                 if not _is_passing(error):
                     raise refused(error) from error
                 if number == TRIES - 1:
-                    raise _unreachable(self._address, error) from error
+                    raise _unreachable(self._address, str(error)) from error
                 self._sleep(FIRST_WAIT_SECONDS * 2**number)
         raise AssertionError("unreachable")  # pragma: no cover
+
+
+class _Limit:
+    """Ends the connection's socket when what is done within takes too long, and wakes who waits for it."""
+
+    def __init__(self, connection: psycopg.Connection[Any], seconds: float) -> None:
+        self.is_over = False
+        self.words = f"it did not answer within {seconds:g} seconds"
+        self._end = threading.Lock()
+        # Of our own: libpq may close its descriptor, and the number be another file's, when the time is over.
+        self._socket = socket.socket(fileno=os.dup(connection.fileno()))
+        self._timer = threading.Timer(seconds, self._cut)
+        self._timer.daemon = True
+
+    def __enter__(self) -> None:
+        self._timer.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+        with self._end:
+            self._socket.close()
+
+    def _cut(self) -> None:
+        with self._end:
+            if self._socket.fileno() >= 0:
+                self.is_over = True
+                with contextlib.suppress(OSError):  # The other end was faster.
+                    self._socket.shutdown(socket.SHUT_RDWR)
 
 
 def _driver() -> ModuleType:
@@ -197,12 +244,11 @@ def connected(address: Address) -> Iterator[psycopg.Connection[Any]]:
 def _connect(address: Address) -> psycopg.Connection[Any]:
     driver = _driver()
     limits = f"-c statement_timeout={STATEMENT_MILLISECONDS} -c idle_in_transaction_session_timeout=60000"
-    given: dict[str, Any] = {"connect_timeout": CONNECT_SECONDS} | address.parameters
+    given: dict[str, Any] = _ALIVE | {"connect_timeout": CONNECT_SECONDS} | address.parameters
     connection: psycopg.Connection[Any] = driver.connect(
         **given,
         application_name="reverie",
         options=f"{limits} -c lock_timeout=20000 -c search_path=reverie_team,reverie_queue",
-        keepalives_idle=20,
         autocommit=True,
     )
     return connection
@@ -217,8 +263,8 @@ def _is_passing(error: psycopg.Error) -> bool:
     return error.sqlstate.startswith(_LOST)
 
 
-def _unreachable(address: Address, error: psycopg.Error) -> UnreachableTeamError:
+def _unreachable(address: Address, words: str) -> UnreachableTeamError:
     return UnreachableTeamError(
-        f"the team's database can't be reached ({address.name}): {str(error).strip().partition(chr(10))[0]}",
+        f"the team's database can't be reached ({address.name}): {words.strip().partition(chr(10))[0]}",
         fix="Look at the network, the address and the server.",
     )

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pipeline.core.errors import TeamError
+from pipeline.core.errors import InputError, TeamError
 from pipeline.record import record
+from pipeline.safety.invisible import visible_line, visible_name
+
+_LONGEST_PERSON = 80
+_NOBODY = frozenset(
+    ("you", "me", "yourself", "nobody", "somebody", "everybody", "the team", "claude", "reverie")
+)
+"""Words that lines about a team's memories have for others than its people."""
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -46,11 +53,33 @@ class Machine:
     waiting: int
 
 
+def is_a_name(person: str) -> bool:
+    """Whether a person of a team may be called `person`, which stands in lines that others read."""
+    words = person.casefold().split()
+    return (
+        bool(words)
+        and len(person) <= _LONGEST_PERSON
+        and visible_line(person) == person == visible_name(person)
+        and person.casefold() not in _NOBODY
+        and "and" not in words[1:-1]
+    )
+
+
+def _require_a_name(person: str) -> None:
+    if not is_a_name(person):
+        raise InputError(
+            f"nobody can be called {visible_name(person)!r} in a team",
+            fix=f"Name one person, on one line, in {_LONGEST_PERSON} characters at most, and not as 'you'.",
+        )
+
+
 def found_team(connection: psycopg.Connection[Any], name: str, person: str) -> str:
     """Make a team with whoever asks as its first member; return its id.
 
-    Who founded it and left comes in again, where nobody else may invite.
+    Who founded it and left comes in again, where nobody else may invite. Raises InputError for what
+    `is_a_name` refuses.
     """
+    _require_a_name(person)
     row = connection.execute("SELECT found_team(%s, %s)", [name, person]).fetchone()
     assert row is not None
     return str(row[0])
@@ -82,7 +111,8 @@ def team_called(connection: psycopg.Connection[Any], name: str) -> Team:
 
 
 def invite(connection: psycopg.Connection[Any], team: str, login: str, person: str) -> None:
-    """Let `login` join `team`, shown as `person`."""
+    """Let `login` join `team`, shown as `person`. Raises InputError for what `is_a_name` refuses."""
+    _require_a_name(person)
     connection.execute("SELECT invite(%s, %s, %s)", [team, login, person])
 
 
@@ -125,6 +155,38 @@ def person_of(connection: psycopg.Connection[Any], team: str) -> str:
     if row is None:
         raise TeamError("you are not in this team", fix="Ask who founded it to invite you.")
     return str(row[0])
+
+
+def names(connection: psycopg.Connection[Any], team: str) -> dict[str, list[str]]:
+    """Return what each login of `team` is called or ever was, the present name first."""
+    rows = connection.execute(
+        "SELECT m.login, n.person FROM member m JOIN person_name n USING (team, login) WHERE m.team = %s "
+        "ORDER BY m.login, n.person = m.person DESC, n.since DESC",
+        [team],
+    )
+    found: dict[str, list[str]] = {}
+    for login, person in rows:
+        found.setdefault(login, []).append(person)
+    return found
+
+
+def require_membership(connection: psycopg.Connection[Any], team: str) -> str:
+    """Return the login of whoever asks. Raises TeamError where they are no active member of `team`."""
+    row = connection.execute(
+        "SELECT session_user, (SELECT state FROM member WHERE team = %s AND login = session_user)", [team]
+    ).fetchone()
+    assert row is not None
+    if row[1] == "active":
+        return str(row[0])
+    if row[1] == "invited":
+        raise TeamError(
+            "you left this team, and are invited to it again",
+            fix="`reverie team join` takes the invitation; `reverie team leave` ends it on this machine.",
+        )
+    raise TeamError(
+        "you are not in this team any more: your membership is over",
+        fix="`reverie team leave` ends it on this machine; who may invite can let you in again.",
+    )
 
 
 def machines(connection: psycopg.Connection[Any], team: str) -> tuple[Machine, ...]:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 BATCH = 500
 """Revisions that are read or sent at a time, which bounds the memory it takes."""
+MOST_BYTES = 1_000_000
+"""As the layout of the database has it: a longer revision is refused there."""
+_MOST_IN_PART = 4_000_000
 _COLUMNS = "number, digest, memory, parents, author, machine, body, kept_at"
 
 
@@ -42,6 +45,18 @@ class Incoming:
     kept_at: datetime
 
 
+def parts_of(items: Sequence[Outgoing]) -> Iterator[Sequence[Outgoing]]:
+    """Give `items` in parts that a slow line carries within the time of a transaction."""
+    start = size = 0
+    for number, item in enumerate(items):
+        size += len(item.body)
+        if size > _MOST_IN_PART and number > start:
+            yield items[start:number]
+            start, size = number, len(item.body)
+    if items[start:]:
+        yield items[start:]
+
+
 def push(connection: psycopg.Connection[Any], team: str, machine: str, revisions: Sequence[Outgoing]) -> int:
     """Add `revisions` to `team` in the name of whoever asks; return how many it lacked."""
     items = [values_of(revision) for revision in revisions]
@@ -53,10 +68,13 @@ def push(connection: psycopg.Connection[Any], team: str, machine: str, revisions
 def after(
     connection: psycopg.Connection[Any], team: str, number: int, *, limit: int = BATCH
 ) -> tuple[Incoming, ...]:
-    """Return the first `limit` revisions of `team` past `number`, oldest first."""
+    """Return the first `limit` revisions of `team` past `number`, oldest first; fewer where they are long."""
+    first = f"SELECT {_COLUMNS} FROM revision WHERE team = %s AND number > %s ORDER BY number LIMIT %s"
+    so_far = "sum(octet_length(body)) OVER (ORDER BY number) - octet_length(body)"
     rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM revision WHERE team = %s AND number > %s ORDER BY number LIMIT %s",
-        [team, number, limit],
+        f"SELECT {_COLUMNS} FROM (SELECT *, {so_far} AS before FROM ({first}) AS next) AS counted "
+        "WHERE before < %s ORDER BY number",
+        [team, number, limit, _MOST_IN_PART],
     )
     return tuple(_incoming(row) for row in rows)
 

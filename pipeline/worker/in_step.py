@@ -29,17 +29,18 @@ class InStep:
     def __init__(self, context: WorkerContext) -> None:
         self._context = context
 
-    def keep(self) -> None:
+    def keep(self, *, at_first: bool = False) -> None:
         """Sync each store whose turn it is: a pass begins with a session, and ends with what changed in it.
 
-        None is synced again within ``sync.minutes``; what changed meanwhile waits for that.
+        None is synced again within ``sync.minutes``; what changed meanwhile waits for that. What could not be
+        reached the last time is not tried `at_first`, since it may take minutes again.
         """
         context = self._context
         minutes = context.settings.sync.minutes
         if not minutes or not Home(context.home).sharing.is_dir():
             return
         self._queue(minutes * 60)
-        tried: list[int] = []
+        tried = self._failed() if at_first else []
         while isinstance(job := context.claim(JOB, leave_out=tried), Job):
             tried.append(job.id)
             self._do(job)
@@ -54,6 +55,13 @@ class InStep:
             own = str(Path(turn.store).parent) if turn.team else turn.store
             if due <= now or not at_work.isdisjoint((turn.store, own)):
                 jobs.enqueue(context.ledger, JOB, turn.store, now=now, run_after=max(now, due))
+
+    def _failed(self) -> list[int]:
+        from pipeline.sharing.turn import turns
+
+        failed = {turn.store for turn in turns(self._context.home) if turn.error}
+        waiting = jobs.list_jobs(self._context.ledger)
+        return [job.id for job in waiting if job.kind == JOB and job.key in failed]
 
     def _share(self, share: Share, folder: Store) -> None:
         """Give a team, whose folder that is, what the project has for it, or ask; as ``team.share`` says."""

@@ -168,7 +168,7 @@ class Worker:
         self._drain(done)
         recall_log.take(ledger, context.home, context.now())
         if self._extracts():
-            self.in_step.keep()
+            self.in_step.keep(at_first=True)
             self._wake_conversations()
             asks = self._may_ask(done, now_too=now_too) and self._look_at_batches(done, now_too=now_too)
             asks = asks and self._extract_due(done, now_too=now_too)
