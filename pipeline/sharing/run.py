@@ -108,16 +108,13 @@ class _Run:
         self.hold: Hold = takes_all
         self._repository = repository_of(share, state)
         self._repository.make()
+        self.recorded = partial(records_of, self._repository)
         self._known_files: dict[str, str] | None = None
         self._is_lost = is_lost(self._repository, state)
         self._ours: dict[str, str] = {}
         self._theirs: dict[str, str] = {}
         self._records: dict[str, list[Revision]] = {}
         self._said: dict[str, Said] = {}
-
-    def recorded(self, ident: str) -> list[Revision]:
-        """Return all records of a memory that the last sync left."""
-        return records_of(self._repository, ident)
 
     # -- with the others ----------------------------------------------------------------------------
 
