@@ -24,8 +24,8 @@ from pipeline.app.carried_here import (
     save,
     store_of,
     with_links,
-    without_secrets,
 )
+from pipeline.app.secrets_out import without_secrets
 from pipeline.core.ids import new_id
 from pipeline.domain.memory import Memory
 from pipeline.formats.carried import IMPORTED_FROM, Carried, Format, Reading, in_words

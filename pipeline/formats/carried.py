@@ -83,10 +83,14 @@ class Carried:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What could not be read, or is no memory: where, and why."""
+    """What could not be read, or is no memory: where, and why.
+
+    `unread` says that a memory may stand there all the same.
+    """
 
     where: str
     why: str
+    unread: bool = True
 
 
 @dataclass(slots=True)
@@ -98,9 +102,9 @@ class Reading:
     files: dict[Path, bytes] = field(default_factory=dict)
     rest: Any = None
 
-    def fault(self, file: str, line: int | None, why: str) -> None:
-        """Note what could not be read."""
-        self.faults.append(Fault(f"{visible_name(file)}:{line or 1}", why))
+    def fault(self, file: str, line: int | None, why: str, *, unread: bool = True) -> None:
+        """Note what could not be read, or with not `unread` what is no memory."""
+        self.faults.append(Fault(f"{visible_name(file)}:{line or 1}", why, unread))
 
     def keys(self) -> set[str]:
         """Return the keys of all records."""

@@ -62,6 +62,7 @@ class ChatGpt(Plain):
                 files[0].name,
                 None,
                 f"{spoken} messages are dialogue, no memories: only what it remembered is taken",
+                unread=False,
             )
         return seen
 

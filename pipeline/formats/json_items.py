@@ -134,7 +134,7 @@ class JsonItems(Plain):
                 continue
             key = well_formed(self.key_of(item))
             if key in keys:
-                seen.fault(path.name, line, f"another item has its id {key}; the first counts")
+                seen.fault(path.name, line, f"another item has its id {key}; the first counts", unread=False)
                 continue
             keys.add(key)
             seen.records.append(Carried(memory, key, path.name, line, item))

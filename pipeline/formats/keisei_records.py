@@ -299,7 +299,7 @@ def _leave_sessions(seen: Reading, numbered: Sequence[tuple[int, Line]]) -> None
     known = {_text(line, "id") for _, line in numbered if line.get("kind") == "session"}
     if known:
         why = f"{count(len(known), 'session')}: when a session was is no memory"
-        seen.fault(SESSIONS, numbered[0][0], why)
+        seen.fault(SESSIONS, numbered[0][0], why, unread=False)
 
 
 def _split(data: bytes) -> list[bytes]:

@@ -97,7 +97,7 @@ class Notes(Plain):
         try:
             before = read_regular(index)[0] if index.exists() else b""
         except (OSError, StoreError) as error:
-            seen.fault(INDEX, None, f"{cause(error)}; it stays as it is")
+            seen.fault(INDEX, None, f"{cause(error)}; it stays as it is", unread=False)
             return
         if index.exists():
             seen.files[index] = before
