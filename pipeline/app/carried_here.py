@@ -35,7 +35,7 @@ from pipeline.store import Document, Put, Store
 from pipeline.store.derived.usage import begun
 from pipeline.store.files.frontmatter_schema import first_line
 from pipeline.store.files.layout import read_regular
-from pipeline.store.graph.relations import OUTGOING, link_to, with_link
+from pipeline.store.graph.relations import INCOMING, OUTGOING, Links, key_of, keys_of, link_to, with_link
 from pipeline.text.slugs import slugify
 from pipeline.verify.barred import forbidden
 from pipeline.verify.flaw import Flaw
@@ -266,6 +266,8 @@ def revised(
         return ""
     changed = {name: getattr(memory, name) for name in names}
     old = document.memory
+    if "relations" in changed:
+        changed["relations"] = _with_own_ends(old.relations, memory.relations)
     if not _SAID.isdisjoint(names):
         where = memory.extra.get(IMPORTED_FROM) or source
         extra = {**changed.get("extra", old.extra), **({IMPORTED_FROM: where} if where else {})}
@@ -274,6 +276,15 @@ def revised(
     removals = [Removal(text, reason=_REPLACED) for text in lost_between(document.memory.body, new.body, ())]
     planned = door.revise(document, new, removals)
     return planned.reason if isinstance(planned, Flaw) else ""
+
+
+def _with_own_ends(old: Links, new: Links) -> Links:
+    """Return the relations `new` with what only a store has of them: what leads here, and ids of edges."""
+    edges = {key_of(link): link["edge_id"] for link in old if link.get("edge_id")}
+    known = keys_of(new)
+    found = [{**link, "edge_id": edges[key]} if (key := key_of(link)) in edges else link for link in new]
+    incoming = [link for link in old if key_of(link)[2] == INCOMING and key_of(link) not in known]
+    return (*found, *incoming)
 
 
 def begin(app: App, store: Store, door: Door, lost: Iterable[str] = ()) -> int:

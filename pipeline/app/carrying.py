@@ -64,7 +64,7 @@ def import_from(
         return done
     reason = f"import {name}: {count(done.number('new', 'replaced'), 'memory', 'memories')}"
     change = f"import-{new_id()[:8]}"
-    lost = {*taking.door.write(change, reason, in_step=True).conflicts}
+    lost = {*taking.door.write(change, reason).conflicts}
     done.change = change
     done.asleep = begin(app, store, taking.door, lost)
     done.rows = [

@@ -94,7 +94,7 @@ def sync_with(app: App, name: str, path: Path, *, dry_run: bool = False, force: 
         return done
     label = f"sync-{new_id()[:8]}"
     if step.door.operations:
-        conflicts = step.door.write(label, f"sync with {name}: {path.name}", in_step=True).conflicts
+        conflicts = step.door.write(label, f"sync with {name}: {path.name}").conflicts
         done.change = label
         done.asleep = begin(app, store, step.door, conflicts)
         app.follow(store)
