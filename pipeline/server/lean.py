@@ -50,10 +50,10 @@ def get(call: Call, given: dict[str, Any]) -> Answer:
 def whole(call: Call, name: str) -> Answer:
     """Return all of the memory `name` that a reader needs."""
     app, document = FINDER.find(call.app(), name)
-    call.later.append(lambda: _count_use(app, document))
     memory = document.memory
     hand = TOLD if borne_out(app.home, [document]) else document.hand
     moment = said_at(memory)
+    call.later.append(lambda: _count_use(app, document))
     # A person, or another program, may have written a secret into the file.
     memory = without_secrets(memory)[0]
     return {
