@@ -170,9 +170,7 @@ def _memory_out(document: Document, target: Path, path: str, going: _Going) -> b
     return True
 
 
-def _copied(
-    root: Path, target: Path, paths: Sequence[str], links: Mapping[str, str], going: _Going
-) -> int:
+def _copied(root: Path, target: Path, paths: Sequence[str], links: Mapping[str, str], going: _Going) -> int:
     number = 0
     for path in paths:
         data = bytes_of(root, path, MOST_PAGE, going.left)

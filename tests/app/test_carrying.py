@@ -15,7 +15,7 @@ from pipeline.app.memories import forget
 from pipeline.app.pins import pin
 from pipeline.core.errors import ConflictError, InputError
 from pipeline.domain.memory import Memory
-from pipeline.formats.carried import SAMPLE
+from pipeline.formats.carried import SAMPLE, plain_value
 from pipeline.formats.registry import NAMES
 from pipeline.store import ChangeSet, Store
 from tests.support.extraction import Bench
@@ -168,7 +168,7 @@ def test_exported_memories_come_in_elsewhere_as_they_were(
     assert import_from(app, name, path).number("there") == 2
     if not done.lost:
         ours, theirs = memories(bench.store.path), memories(tmp_path / "there")
-        kept: dict[str, Any] = {"origin": "", "sources": (), "extra": {}}
+        kept: dict[str, Any] = {"origin": "", "sources": (), "extra": {}, "relations": ()}
         assert [replace(item, **kept) for item in theirs.values()] == [
             replace(item, **kept) for item in ours.values()
         ]

@@ -138,7 +138,12 @@ def test_one_of_ours_that_was_cut_off_is_made_anew(store, cut):
 
 @pytest.mark.parametrize(
     ("data", "words"),
-    [(b"<<<<<<< ours\n{}\n", "can't be read"), (b"{", "is damaged"), (b"[1]", "no entries"), (b'{"version": 9, "entries": {}}', "of version 9")],
+    [
+        (b"<<<<<<< ours\n{}\n", "can't be read"),
+        (b"{", "is damaged"),
+        (b"[1]", "no entries"),
+        (b'{"version": 9, "entries": {}}', "of version 9"),
+    ],
 )
 def test_counts_that_cant_be_read_are_named(store, data, words):
     save(store, memory())

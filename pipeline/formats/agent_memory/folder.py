@@ -275,9 +275,7 @@ class Folder:
             else:
                 lines.append(line.raw)
         lines += [require_sound(record) for record in added]
-        rejected = [
-            line.raw for line in content.lines if line.record is None and line.trouble != "misplaced"
-        ]
+        rejected = [line.raw for line in content.lines if line.record is None and line.trouble != "misplaced"]
         if rejected:
             self.warn(
                 f"{len(rejected)} lines of {file.name} that nobody can read are in {file.name}.rejected"
