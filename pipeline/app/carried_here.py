@@ -179,7 +179,8 @@ class Here:
     def _of_text(self, memory: Memory) -> Document | None:
         if self._by_text is None:
             self._by_text = {
-                self._format.there_and_back(item.memory).body.strip("\n"): item for item in self.documents
+                self._format.there_and_back(without_secrets(item.memory)[0]).body.strip("\n"): item
+                for item in self.documents
             }
         return self._by_text.get(self._format.there_and_back(memory).body.strip("\n"))
 

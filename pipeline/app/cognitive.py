@@ -1,6 +1,7 @@
 """A store written out as schema v3 lays one out, for another machine, another tool, or version control.
 
-Memories keep their bytes, and files of edges too; only secrets are left out, and counted. Types that the schema has not lie in folders of their own
+Memories keep their bytes, and files of edges too; only secrets are left out, and counted.
+Types that the schema has not lie in folders of their own
 under ``graph/``, and links of the diary follow. The views are made of what was written, so that equal stores
 give equal bytes on the same day.
 """

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from pipeline.core.errors import KeptAsItIsError, ReverieError
+from pipeline.core.errors import ReverieError
 from pipeline.domain.memory import Evidence, Memory, Replaced
 from pipeline.safety.redaction import redact
 from pipeline.safety.structured import Cleaner
@@ -52,15 +54,16 @@ def file_without_secrets(document: Document) -> tuple[bytes | None, int]:
     found = max(found, redact(text).found)
     if not found:
         return document.raw, 0
-    for make in (
-        lambda: compose(memory, document.raw),
+    ways: tuple[Callable[[], bytes], ...] = (
+        partial(compose, memory, document.raw),
         lambda: text_without_secrets(document.raw)[0],
-        lambda: compose(memory),
-    ):
+        partial(compose, memory),
+    )
+    for make in ways:
         try:
             data = make()
             again = parse(data, document.path)
-        except (KeptAsItIsError, ReverieError):
+        except ReverieError:
             continue
         if not without_secrets(again)[1] and not redact(data.decode("utf-8", "replace")).found:
             return data, found

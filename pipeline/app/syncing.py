@@ -195,7 +195,7 @@ class _Step:
             self._half(pair)
             return
         memory = self._memories[pair.key]
-        ours, theirs = self._digests(pair.document.memory), self._digests(memory)
+        ours, theirs = self._digests(without_secrets(pair.document.memory)[0]), self._digests(memory)
         differing = [name for name in ours if ours[name] != theirs[name]]
         here = [name for name in differing if ours[name] != pair.base.get(name)]
         there = [name for name in differing if theirs[name] != pair.base.get(name)]
@@ -258,7 +258,11 @@ class _Step:
         self._note(document.name, "", "new there")
 
     def _left_there(self, pair: _Pair, document: Document) -> None:
-        if self._digests(document.memory) == pair.base and self._force and not self._unread_there:
+        if (
+            self._digests(without_secrets(document.memory)[0]) == pair.base
+            and self._force
+            and not self._unread_there
+        ):
             planned = self.door.retire(document, f"it left {self._format.name}")
             if not isinstance(planned, Flaw):
                 self._note(document.name, "", "gone here")

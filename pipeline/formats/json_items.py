@@ -18,7 +18,7 @@ from pipeline.store.files.layout import read_regular
 MOST_JSON = 500_000_000
 _BLANK = re.compile(r"[ \t\r\n]*")
 _JSON = json.JSONDecoder(parse_constant=lambda _: None)
-"""Some writers put NaN where JSON has nothing: it is read as nothing, since it would equal not even itself."""
+"""Some writers put NaN where JSON has nothing: it is read as nothing, since it equals not even itself."""
 _LONG_NUMBER = re.compile(r"\d{4300}")
 
 

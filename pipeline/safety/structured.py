@@ -77,8 +77,8 @@ class Cleaner:
             return value if clean == str(value) and _fits(value) else clean
         return value if _fits(value) else str(value)
 
-    def _mapping(self, value: dict[str, Any], depth: int) -> dict[str, Any]:
-        clean: dict[str, Any] = {}
+    def _mapping(self, value: dict[Any, Any], depth: int) -> dict[Any, Any]:
+        clean: dict[Any, Any] = {}
         for name, item in value.items():
             if not isinstance(name, str):
                 # YAML has such names: none, a number, a truth.

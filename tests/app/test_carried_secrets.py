@@ -35,7 +35,8 @@ HELD = ("Tr0ub4dor-Horse-77", "S3cr3t-Pa55-Zeile", "8837461923", TOKEN)
 SECRETS = (
     "---\nname: pump\ndescription: the pump\ntype: task\nid: a1b2c3d4-e5f6-4890-abcd-ef1234567890\n"
     'keisei: {kind: claim}\ndb_password: Tr0ub4dor-Horse-77\nconn: {password: "S3cr3t-Pa55-Zeile"}\n'
-    f"note: S3cr3t-Pa55-Zeile is no name\npassword: 8837461923\n{TOKEN}: held\n---\n\nIts key is {TOKEN} here.\n"
+    f"note: S3cr3t-Pa55-Zeile is no name\npassword: 8837461923\n"
+    f"{TOKEN}: held\n---\n\nIts key is {TOKEN} here.\n"
 )
 
 
@@ -54,7 +55,10 @@ def test_a_secret_by_its_key_leaves_in_no_format(
     done = goes(app, name, target(name, out))
     assert done.redacted == 5
     assert not [secret for secret in HELD if secret in written(out)]
-    assert "Its key is" in written(out) or name == "keisei"
+    assert "Its key is" in written(out)
+    assert [row.deed for row in goes(app, name, target(name, out)).rows] == [
+        "there" if goes is export_to else "same"
+    ]
 
 
 def test_a_cognitive_export_leaves_secrets_out_and_keeps_other_bytes(

@@ -15,7 +15,7 @@ from pipeline.app.memories import forget
 from pipeline.app.pins import pin
 from pipeline.core.errors import ConflictError, InputError
 from pipeline.domain.memory import Memory
-from pipeline.formats.carried import SAMPLE, plain_value
+from pipeline.formats.carried import SAMPLE
 from pipeline.formats.registry import NAMES
 from pipeline.store import ChangeSet, Store
 from tests.support.extraction import Bench

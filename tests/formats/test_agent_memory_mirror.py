@@ -11,10 +11,10 @@ import pytest
 
 from pipeline.core.ids import derived_id, new_id
 from pipeline.domain.memory import TYPES, Evidence
-from pipeline.formats.agent_memory.fields import word_of
-from pipeline.formats.agent_memory.mapping import changed_by, memory_of, record_of, shared
 from pipeline.formats.agent_memory import AgentMemory, Options
 from pipeline.formats.agent_memory.checking import repair
+from pipeline.formats.agent_memory.fields import word_of
+from pipeline.formats.agent_memory.mapping import changed_by, memory_of, record_of, shared
 from pipeline.formats.agent_memory.memory import Change
 from pipeline.formats.agent_memory.schema import faults, line_of, made
 from pipeline.revision import Door

@@ -20,8 +20,9 @@ from pipeline.core.clock import iso, parse_time
 from pipeline.core.errors import StoreError
 from pipeline.hooklib.jsonish import MOST_EXACT
 from pipeline.store.files.layout import MAX_DERIVED, read_regular
-from pipeline.store.files.versions import STATE, NewerVersionError, require_version, set_aside
+from pipeline.store.files.versions import NewerVersionError, require_version, set_aside
 
+STATE = "_state.json"
 STATE_VERSION = 1
 _SIDES = b"<<<<<<< "
 BY_PATH = "path:"

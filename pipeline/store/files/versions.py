@@ -18,8 +18,7 @@ from pipeline.hooklib.places import PRIVATE
 from pipeline.store.files.layout import MAX_DERIVED, read_regular
 
 VECTORS = "_embeddings.json"
-STATE = "_state.json"
-OURS = {"_index.json": 2, STATE: 1}
+OURS = {"_index.json": 2, "_state.json": 1}
 """The version that we read and write of each."""
 ENTRIES = frozenset({"entries", "updated", "count", "edges"})
 """Keys of which a derived file has one beside its version; a file without is another program's."""
@@ -53,7 +52,7 @@ def require_version(file: Path, held: Any, ours: int) -> None:
     newer = newer_than(ours, held)
     if not newer:
         return
-    lost = " (access counts are lost with it)" if file.name == STATE else ""
+    lost = " (access counts are lost with it)" if file.name == "_state.json" else ""
     fix = f"Update Reverie; or move the file away, and it is made anew{lost}."
     raise NewerVersionError(newer, file=str(file), fix=fix)
 
