@@ -90,12 +90,12 @@ def _without(value: Any, cleaner: Cleaner) -> Any:
     before = cleaner.found
     clean = cleaner.value(value)
     # What holds no secret stays as it is, with numbers that no writer of JSON takes.
-    return value if cleaner.found == before else _told(clean)
+    return value if cleaner.found == before else _marked(clean)
 
 
-def _told(value: Any) -> Any:
+def _marked(value: Any) -> Any:
     if isinstance(value, str):
         return _TAKEN_OUT.sub(_LEFT_OUT, value)
     if isinstance(value, dict):
-        return {_told(key): _told(item) for key, item in value.items()}
-    return [_told(item) for item in value] if isinstance(value, list) else value
+        return {_marked(key): _marked(item) for key, item in value.items()}
+    return [_marked(item) for item in value] if isinstance(value, list) else value

@@ -19,11 +19,14 @@ from pipeline.app.graph import edges
 from pipeline.app.memories import forget
 from pipeline.app.rebuilding import rebuild
 from pipeline.app.syncing import sync_with
-from pipeline.core.errors import InputError, UsageError
+from pipeline.core.errors import ConflictError, InputError, UsageError
 from pipeline.core.home import Home
 from pipeline.formats.carried import SAMPLE
 from pipeline.server import lean
 from pipeline.server.calls import Call
+from pipeline.server.requests import Requests
+from pipeline.server.shapes import answer, fields, text
+from pipeline.server.tool import ADDS, READS, Tool
 from pipeline.store import ChangeSet
 from tests.app.test_carrying import TABS, TO_FILES, memories, note, target
 from tests.app.test_syncing import deeds
@@ -235,6 +238,25 @@ def test_what_is_no_number_is_nothing(bench: Bench, app: App, tmp_path: Path) ->
     (memory,) = memories(bench.store.path).values()
     assert ".nan" not in (bench.store.path / memory.path).read_text().lower()
     assert [deeds(sync_with(app, "mem0-json", file)) for _ in range(2)] == [["same"]] * 2
+
+
+def test_a_reading_tool_reads_again_what_is_saved_meanwhile(bench: Bench) -> None:
+    tries: list[str] = []
+
+    def look(_: Call, given: dict[str, Any]) -> dict[str, Any]:
+        tries.append(given["name"])
+        if len(tries) < 3:
+            raise ConflictError("changed since it was read", file="a.md", fix="Look again and retry.")
+        return {"text": "the new one"}
+
+    for hints, fails in ((READS, False), (ADDS, True)):
+        tries.clear()
+        tool = Tool("look", "Look", "Look.", fields(["name"], name=text()), answer(text=text()), hints, "x.y")
+        given = {"name": "look", "arguments": {"name": "a"}}
+        found = Requests("lean", {"look": (tool, look)}).answer(
+            "tools/call", given, lambda: Call(bench.store.path)
+        )
+        assert (found["isError"], len(tries)) == (fails, 1 if fails else 3)
 
 
 def test_a_dream_since_a_day_to_come_is_refused(app: App) -> None:

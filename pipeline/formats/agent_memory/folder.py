@@ -252,8 +252,8 @@ class Folder:
     ) -> None:
         """Write `file` anew: memories by id with their new values, None takes one out; others byte for byte.
 
-        Lines that don't count go to the file of rejected ones, but for those that stand in the wrong file: these
-        wait for `repair` where they are. Access data go into the lines.
+        Lines that don't count go to the file of rejected ones, but for those in the wrong file, which stay
+        for `repair`. Access data go into the lines.
         """
         content, used = self.content_of(file), self.access()
         lines: list[bytes] = []
