@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.app.application import App
+from pipeline.app.secrets_out import value_without_secrets, without_secrets
 from pipeline.context import look_at_store
 from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import ConflictError, InputError, StoreError, cause
 from pipeline.core.home import Home
 from pipeline.core.ids import new_id
-from pipeline.domain.memory import MAX_DESCRIPTION, OF_PROCEDURES, TYPES, Memory, Replaced
+from pipeline.domain.memory import MAX_DESCRIPTION, OF_PROCEDURES, TYPES, Memory
 from pipeline.formats.carried import (
     CLAIMED,
     IMPORTED_FROM,
@@ -30,28 +31,20 @@ from pipeline.hooklib.memory_format import is_retired
 from pipeline.hooklib.plain import one_line
 from pipeline.revision import Door
 from pipeline.revision.compose import Removal, lost_between
-from pipeline.safety.redaction import redact
 from pipeline.store import Document, Put, Store
 from pipeline.store.derived.usage import begun
 from pipeline.store.files.frontmatter_schema import first_line
 from pipeline.store.files.layout import read_regular
-from pipeline.store.graph.relations import OUTGOING, link_to, with_link
+from pipeline.store.graph.relations import INCOMING, OUTGOING, Links, key_of, keys_of, link_to, with_link
 from pipeline.text.slugs import slugify
-from pipeline.verify.barred import TAKEN_OUT, forbidden
+from pipeline.verify.barred import forbidden
 from pipeline.verify.flaw import Flaw
 from pipeline.verify.provenance import bound, pruned
 
-_TAKEN_OUT = re.compile(re.escape(TAKEN_OUT) + r"([^\]]*)\]")
-_LEFT_OUT = r"(a secret left out: \1)"
-"""What stands for a secret: the mark of redaction itself may stand in no memory."""
 Files = Mapping[Path, bytes | None]
 _ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{5,63}")
 """What may be the id of a memory here, and so the end of a file's name."""
 _THEIR_TYPE = "their_type"
-_TEXTS = (
-    *("name", "title", "description", "body", "tags", "anchors", "aliases", "replaces", "cues", "relations"),
-    *("steps", "preconditions", "postconditions", "status", "blockers", "outcome", "extra"),
-)
 _SAID = frozenset({"title", "description", "body", "outcome", "status", "blockers", *OF_PROCEDURES})
 """What is said in words: where none of it came from elsewhere, who said it stays."""
 _REPLACED = "replaced by what came from elsewhere"
@@ -134,7 +127,7 @@ def admitted(record: Carried, format_: Format) -> tuple[Memory, int]:
         extra[_THEIR_TYPE], kind = kind, "project"
     if memory.origin not in ("", "imported") or memory.sources:
         claim = {"origin": memory.origin, "sources": [item.as_told() for item in memory.sources]}
-        extra.setdefault(CLAIMED, _without({key: value for key, value in claim.items() if value}, []))
+        extra.setdefault(CLAIMED, value_without_secrets({key: item for key, item in claim.items() if item}))
     ident = memory.id if _ID.fullmatch(memory.id) else ""
     if not ident:
         extra[IMPORTED_FROM] = f"{format_.name}:{record.key}"
@@ -156,33 +149,13 @@ def admitted(record: Carried, format_: Format) -> tuple[Memory, int]:
     ), found
 
 
-def without_secrets(memory: Memory) -> tuple[Memory, int]:
-    """Return `memory` with every secret taken out of every text of it, and how many there were."""
-    found: list[int] = []
-    values = {name: _without(getattr(memory, name), found) for name in _TEXTS}
-    return replace(memory, **values), sum(found)
-
-
-def _without(value: Any, found: list[int]) -> Any:
-    """Return `value` without secrets, through lists and tables; `found` gets the number of each text."""
-    if isinstance(value, str):
-        redacted = redact(value)
-        found.append(redacted.found)
-        return _TAKEN_OUT.sub(_LEFT_OUT, redacted.text)
-    if isinstance(value, dict):
-        return {key: _without(item, found) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(_without(item, found) for item in value)
-    if isinstance(value, Replaced):
-        return Replaced(*(_without(text, found) for text in (value.text, value.day, value.name)))
-    return value
-
-
 class Here:
     """The memories of a store, and which of them a record of another format is."""
 
     def __init__(self, store: Store, format_: Format) -> None:
-        found = store.scan().documents if store.root.is_dir() else []
+        scanned = store.scan() if store.root.is_dir() else None
+        found = scanned.documents if scanned is not None else []
+        self.unread = [problem.path for problem in scanned.problems] if scanned is not None else []
         every = [item for item in found if not item.twin]
         self.documents = [item for item in every if not item.retired]
         self._format = format_
@@ -206,13 +179,19 @@ class Here:
     def _of_text(self, memory: Memory) -> Document | None:
         if self._by_text is None:
             self._by_text = {
-                self._format.there_and_back(item.memory).body.strip("\n"): item for item in self.documents
+                self._format.there_and_back(without_secrets(item.memory)[0]).body.strip("\n"): item
+                for item in self.documents
             }
         return self._by_text.get(self._format.there_and_back(memory).body.strip("\n"))
 
     def by_id(self, ident: str) -> Document | None:
         """Return the memory here with the id `ident`, in use or not."""
         return self._by_id.get(ident)
+
+    def has_left(self, ident: str) -> bool:
+        """Whether the memory `ident` was taken out of use here, and is not only gone."""
+        known = self._by_id.get(ident)
+        return ident in self._left or (known is not None and known.retired)
 
     def barred(self, memory: Memory, *, is_new: bool = True) -> str:
         """Return why `memory` may not come in, whatever its text: it left here, or was forgotten."""
@@ -288,6 +267,8 @@ def revised(
         return ""
     changed = {name: getattr(memory, name) for name in names}
     old = document.memory
+    if "relations" in changed:
+        changed["relations"] = _with_own_ends(old.relations, memory.relations)
     if not _SAID.isdisjoint(names):
         where = memory.extra.get(IMPORTED_FROM) or source
         extra = {**changed.get("extra", old.extra), **({IMPORTED_FROM: where} if where else {})}
@@ -296,6 +277,15 @@ def revised(
     removals = [Removal(text, reason=_REPLACED) for text in lost_between(document.memory.body, new.body, ())]
     planned = door.revise(document, new, removals)
     return planned.reason if isinstance(planned, Flaw) else ""
+
+
+def _with_own_ends(old: Links, new: Links) -> Links:
+    """Return the relations `new` with what only a store has of them: what leads here, and ids of edges."""
+    edges = {key_of(link): link["edge_id"] for link in old if link.get("edge_id")}
+    known = keys_of(new)
+    found = [{**link, "edge_id": edges[key]} if (key := key_of(link)) in edges else link for link in new]
+    incoming = [link for link in old if key_of(link)[2] == INCOMING and key_of(link) not in known]
+    return (*found, *incoming)
 
 
 def begin(app: App, store: Store, door: Door, lost: Iterable[str] = ()) -> int:

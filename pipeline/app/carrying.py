@@ -24,8 +24,8 @@ from pipeline.app.carried_here import (
     save,
     store_of,
     with_links,
-    without_secrets,
 )
+from pipeline.app.secrets_out import without_secrets
 from pipeline.core.ids import new_id
 from pipeline.domain.memory import Memory
 from pipeline.formats.carried import IMPORTED_FROM, Carried, Format, Reading, in_words
@@ -64,7 +64,7 @@ def import_from(
         return done
     reason = f"import {name}: {count(done.number('new', 'replaced'), 'memory', 'memories')}"
     change = f"import-{new_id()[:8]}"
-    lost = {*taking.door.write(change, reason, in_step=True).conflicts}
+    lost = {*taking.door.write(change, reason).conflicts}
     done.change = change
     done.asleep = begin(app, store, taking.door, lost)
     done.rows = [
@@ -124,7 +124,7 @@ class _Taking:
         return "refused", why
 
     def _beside(self, document: Document, memory: Memory) -> tuple[str, str]:
-        names = differing(self._format, document.memory, memory)
+        names = differing(self._format, without_secrets(document.memory)[0], memory)
         if not names:
             return "there", ""
         if not self._instead:
@@ -200,7 +200,7 @@ class There:
             or self._by_source.get(str(memory.extra.get(IMPORTED_FROM) or ""))
             or self._by_name.get(document.name)
         )
-        text = self._format.there_and_back(memory).body.strip("\n")
+        text = self._format.there_and_back(without_secrets(memory)[0]).body.strip("\n")
         free = (item for item in self._by_text.get(text, []) if item.key not in self._taken)
         found = known if known is not None and known.key not in self._taken else next(free, None)
         if found is not None:

@@ -1,6 +1,7 @@
 """A store written out as schema v3 lays one out, for another machine, another tool, or version control.
 
-Memories keep their bytes, and files of edges too. Types that the schema has not lie in folders of their own
+Memories keep their bytes, and files of edges too; only secrets are left out, and counted.
+Types that the schema has not lie in folders of their own
 under ``graph/``, and links of the diary follow. The views are made of what was written, so that equal stores
 give equal bytes on the same day.
 """
@@ -17,6 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from pipeline.app.application import App
+from pipeline.app.secrets_out import file_without_secrets, text_without_secrets
 from pipeline.context import look_at_store
 from pipeline.core import system
 from pipeline.core.atomic import ensure_dir
@@ -24,6 +26,7 @@ from pipeline.core.errors import InputError, StoreError, cause
 from pipeline.formats.front_matter_notes import folder_of
 from pipeline.hooklib.memory_format import CORE
 from pipeline.safety.invisible import visible_name
+from pipeline.safety.redaction import redact
 from pipeline.store import Document, Store, diary_days
 from pipeline.store.catalogue.index_json import write_gitignore
 from pipeline.store.derived import core_page, reflection_page, usage
@@ -55,6 +58,16 @@ class Exported:
     edges: int
     episodes: int
     left: Sequence[Left]
+    redacted: int = 0
+    """Secrets that were left out of memories, edges and pages."""
+
+
+@dataclass(slots=True)
+class _Going:
+    """What is left out on the way: files, and how many secrets of the others."""
+
+    left: list[Left]
+    redacted: int = 0
 
 
 def export(app: App, target: Path) -> Exported:
@@ -132,28 +145,40 @@ def _require_room(target: Path, root: Path, *, is_file: bool) -> None:
         raise InputError("the folder is not empty", file=str(target), fix="Name an empty or a new one.")
 
 
-def _write(app: App, store: Store, target: Path) -> tuple[int, int, int, list[Left]]:
+def _write(app: App, store: Store, target: Path) -> tuple[int, int, int, list[Left], int]:
     snapshot = store.scan()
-    left = [Left(visible_name(problem.path), problem.message) for problem in snapshot.problems]
+    going = _Going([Left(visible_name(problem.path), problem.message) for problem in snapshot.problems])
     paths = placed(snapshot.documents)
     _guarded_folder(target)
-    for document in snapshot.documents:
-        _guarded(target / paths[document.path], document.raw)
-    edges = _copied(store.root, target, list(edge_paths(store.root, left)), {}, left)
+    written = [item for item in snapshot.documents if _memory_out(item, target, paths[item.path], going)]
+    edges = _copied(store.root, target, list(edge_paths(store.root, going.left)), {}, going)
     pages = [f"{EPISODES}/{day}.md" for day in diary_days(store.root)]
-    episodes = _copied(store.root, target, pages, paths, left)
-    _write_views(app, store, target, [document.id for document in snapshot.documents if document.own_id])
-    return len(snapshot.documents), edges, episodes, left
+    episodes = _copied(store.root, target, pages, paths, going)
+    _write_views(app, store, target, [document.id for document in written if document.own_id])
+    return len(written), edges, episodes, going.left, going.redacted
 
 
-def _copied(
-    root: Path, target: Path, paths: Sequence[str], links: Mapping[str, str], left: list[Left]
-) -> int:
+def _memory_out(document: Document, target: Path, path: str, going: _Going) -> bool:
+    """Write the file of `document`, its own bytes where it holds no secret; False where it stays here."""
+    named = redact(path)
+    data, found = file_without_secrets(document)
+    if named.found or data is None:
+        why = "its name holds a secret" if named.found else "a secret can't be taken out of it"
+        going.left.append(Left(visible_name(named.text), why))
+        return False
+    going.redacted += found
+    _guarded(target / path, data)
+    return True
+
+
+def _copied(root: Path, target: Path, paths: Sequence[str], links: Mapping[str, str], going: _Going) -> int:
     number = 0
     for path in paths:
-        data = bytes_of(root, path, MOST_PAGE, left)
+        data = bytes_of(root, path, MOST_PAGE, going.left)
         if data is not None:
-            _guarded(target / path, relinked(data, links) if links else data)
+            data, found = text_without_secrets(relinked(data, links) if links else data)
+            going.redacted += found
+            _guarded(target / path, data)
             number += 1
     return number
 

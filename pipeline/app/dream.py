@@ -9,7 +9,7 @@ from pipeline.consolidation.commit.report import DreamReport
 from pipeline.consolidation.run import dream
 from pipeline.context import PhaseContext, known_stores
 from pipeline.core.clock import iso
-from pipeline.core.errors import ReverieError
+from pipeline.core.errors import ReverieError, UsageError
 from pipeline.core.ids import new_id
 from pipeline.text.since import since as moment_of
 from pipeline.worker.procedures.looking import question
@@ -31,7 +31,11 @@ def consolidate(
     `between` is called before each question to the model; what it raises ends the dream there. What was
     answered until then is kept for the next one.
     """
-    begin = moment_of(since, app.clock.now()) if since else None
+    now = app.clock.now()
+    begin = moment_of(since, now) if since else None
+    if begin is not None and begin > now:
+        fix = "Write a day that was, or how long ago: 12h, 7d, 2w."
+        raise UsageError(f"{since!r} is yet to come, and nothing was changed since", fix=fix)
     store = app.open_store()
     with app.ledger() as ledger, app.alone(ledger) as worker:
         client = worker.client()

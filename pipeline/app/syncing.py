@@ -27,9 +27,9 @@ from pipeline.app.carried_here import (
     save,
     store_of,
     with_links,
-    without_secrets,
 )
 from pipeline.app.carrying import There
+from pipeline.app.secrets_out import without_secrets
 from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import InputError
 from pipeline.core.home import Home
@@ -39,12 +39,16 @@ from pipeline.formats.carried import Carried, Format, Reading, compared, in_word
 from pipeline.formats.registry import format_named
 from pipeline.revision import Door
 from pipeline.revision.door import barred
+from pipeline.safety.invisible import visible_name
 from pipeline.store import Document, Store
 from pipeline.verify.flaw import Flaw
 
 _STATE_VERSION = 1
 _BOTH = "both sides changed its {}; both stand. Make them equal, or use --replace of `import`"
 _NEITHER_KNOWN = "it is on both sides with another {}, and which is the later nobody knows; both stand"
+_UNREAD = "it is not there, but {} can't be read: nothing counts as gone before that is mended"
+_AWAY = 2
+"""So many known memories that are all gone at once are no deletions: their folder is away."""
 _STEPS = "its steps stand in the text there; change them here"
 
 Base = dict[str, str]
@@ -71,13 +75,17 @@ def sync_with(app: App, name: str, path: Path, *, dry_run: bool = False, force: 
     app.require_settings()
     format_ = format_named(name)
     path = require_elsewhere(app, path)
+    state = Home(app.home).syncs / f"{digest(f'{name}|{path}|{app.store_path}')[:16]}.json"
+    known = _held(state)
+    if known:
+        _require_there(path, app.store_path, state)
     seen = format_.read(path) if path.exists() else Reading()
     store = store_of(app, dry_run=dry_run)
     done = Carrying(name, path)
     done.note_faults(seen)
-    state = Home(app.home).syncs / f"{digest(f'{name}|{path}|{store.path}')[:16]}.json"
     step = _Step(app, store, format_, seen, done, force=force)
-    step.plan(_held(state))
+    step.require_any(known, path, store.path, state)
+    step.plan(known)
     written = format_.write(path, step.out, step.gone, seen) if step.out or step.gone else None
     if written is not None:
         require_unchanged(written.files, seen)
@@ -86,7 +94,7 @@ def sync_with(app: App, name: str, path: Path, *, dry_run: bool = False, force: 
         return done
     label = f"format-{new_id()[:8]}"
     if step.door.operations:
-        conflicts = step.door.write(label, f"sync with {name}: {path.name}", in_step=True).conflicts
+        conflicts = step.door.write(label, f"sync with {name}: {path.name}").conflicts
         done.change = label
         done.asleep = begin(app, store, step.door, conflicts)
         app.follow(store)
@@ -100,6 +108,21 @@ def sync_with(app: App, name: str, path: Path, *, dry_run: bool = False, force: 
             pair.key = key
     _keep(state, name, path, step.settled)
     return done
+
+
+def _require_there(path: Path, here: Path, state: Path) -> None:
+    """Raise InputError where one of both sides, which were in step before, is not there at all."""
+    for side in (path, here):
+        if not side.exists():
+            raise _away(side, state)
+
+
+def _away(side: Path, state: Path) -> InputError:
+    return InputError(
+        "all that was in step is gone from it at once, which is no deletion",
+        file=str(side),
+        fix=f"Mount it, or put it back. To begin anew without it, delete {state}.",
+    )
 
 
 class _Step:
@@ -117,6 +140,17 @@ class _Step:
         self._here = Here(store, format_)
         self._format, self._seen, self._done, self._force = format_, seen, done, force
         self._memories: dict[str, Memory] = {}
+        self._unread_there = [fault.where for fault in seen.faults if fault.unread]
+
+    def require_any(self, known: list[_Pair], path: Path, here: Path, state: Path) -> None:
+        """Raise InputError where nothing at all is left on a side of what was `known` on both."""
+        if len(known) < _AWAY:
+            return
+        if not self._seen.records and not self._unread_there:
+            raise _away(path, state)
+        left = [pair for pair in known if self._here.has_left(pair.ident)]
+        if not self._here.documents and not self._here.unread and not left:
+            raise _away(here, state)
 
     def plan(self, known: list[_Pair]) -> None:
         """Plan all that is on either side; `known` are the pairs of the last sync."""
@@ -161,7 +195,7 @@ class _Step:
             self._half(pair)
             return
         memory = self._memories[pair.key]
-        ours, theirs = self._digests(pair.document.memory), self._digests(memory)
+        ours, theirs = self._digests(without_secrets(pair.document.memory)[0]), self._digests(memory)
         differing = [name for name in ours if ours[name] != theirs[name]]
         here = [name for name in differing if ours[name] != pair.base.get(name)]
         there = [name for name in differing if theirs[name] != pair.base.get(name)]
@@ -224,22 +258,29 @@ class _Step:
         self._note(document.name, "", "new there")
 
     def _left_there(self, pair: _Pair, document: Document) -> None:
-        if self._digests(document.memory) == pair.base and self._force:
+        if (
+            self._digests(without_secrets(document.memory)[0]) == pair.base
+            and self._force
+            and not self._unread_there
+        ):
             planned = self.door.retire(document, f"it left {self._format.name}")
             if not isinstance(planned, Flaw):
                 self._note(document.name, "", "gone here")
                 return
         self.settled.append(pair)
-        self._note(document.name, "", "left", "it left there, and stays here; --force takes it away")
+        why = _first_of(self._unread_there) or "it left there, and stays here; --force takes it away"
+        self._note(document.name, "", "left", why)
 
     def _left_here(self, pair: _Pair, record: Carried) -> None:
         memory = self._memories[record.key]
-        if self._digests(memory) == pair.base and self._force:
+        unread = "" if self._here.has_left(pair.ident) else _first_of(self._here.unread)
+        if self._digests(memory) == pair.base and self._force and not unread:
             self.gone.append(record.key)
             self._note(memory.name, record.where, "gone there")
             return
         self.settled.append(pair)
-        self._note(memory.name, record.where, "left", "it left here, and stays there; --force takes it away")
+        why = unread or "it left here, and stays there; --force takes it away"
+        self._note(memory.name, record.where, "left", why)
 
     def _create(self, record: Carried, memory: Memory) -> None:
         flaw = barred(memory, approved=self._force)
@@ -266,21 +307,34 @@ class _Step:
         }
 
 
+def _first_of(unread: list[str]) -> str:
+    """Return why nothing counts as gone, "" where all can be read."""
+    return _UNREAD.format(visible_name(unread[0])) if unread else ""
+
+
 def _held(state: Path) -> list[_Pair]:
     """Return the pairs of the last sync; none where it can't be read, which costs only what is known."""
     try:
         held: Any = orjson.loads(state.read_bytes())
+        if isinstance(held, dict) and held.get("version") == _STATE_VERSION:
+            return [_pair_of(item) for item in held["pairs"]]
     except FileNotFoundError:
         return []
-    except (OSError, ValueError) as error:
+    except (AttributeError, OSError, ValueError, LookupError, TypeError) as error:
         raise InputError(
             "what the last sync left can't be read", file=str(state), fix="Delete it, and sync again."
         ) from error
-    if not isinstance(held, dict) or held.get("version") != _STATE_VERSION:
-        raise InputError(
-            "it is of another version of Reverie", file=str(state), fix="Update Reverie, or delete the file."
-        )
-    return [_Pair(item["id"], item["key"], item["base"]) for item in held["pairs"]]
+    raise InputError(
+        "it is of another version of Reverie", file=str(state), fix="Update Reverie, or delete the file."
+    )
+
+
+def _pair_of(item: dict[str, Any]) -> _Pair:
+    """Return a pair as it was kept; raises what a damaged one makes it raise."""
+    texts = (item["id"], item["key"], *item["base"], *item["base"].values())
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("a pair is made of texts")
+    return _Pair(item["id"], item["key"], item["base"])
 
 
 def _keep(state: Path, name: str, path: Path, pairs: list[_Pair]) -> None:

@@ -36,6 +36,8 @@ def _tell_export(done: Exported) -> None:
     several = {"memory": "memories", "page of the diary": "pages of the diary"}
     parts = [count(number, kind, several.get(kind, f"{kind}s")) for kind, number in kinds.items()]
     output.line(f"{', '.join(parts)}: {done.target}")
+    if done.redacted:
+        output.line(f"{count(done.redacted, 'secret')} left out")
     _tell_left(done.left)
 
 

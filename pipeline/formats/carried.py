@@ -6,6 +6,7 @@ format can't carry is not listed anywhere: it is what does not come back (`Forma
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -17,7 +18,10 @@ from typing import Any, Protocol
 from pipeline.core.clock import iso
 from pipeline.core.errors import InputError, ReverieError
 from pipeline.domain.memory import Evidence, Memory, Replaced
+from pipeline.hooklib.front_matter import share_of
 from pipeline.safety.invisible import visible_name
+from pipeline.store.graph.edge_file import STRENGTH
+from pipeline.store.graph.relations import OUTGOING, key_of
 
 _NEAR = 4
 _BEGINS = re.compile(r"(?:^|[.!?:\n])\W*$")
@@ -83,10 +87,14 @@ class Carried:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What could not be read, or is no memory: where, and why."""
+    """What could not be read, or is no memory: where, and why.
+
+    `unread` says that a memory may stand there all the same.
+    """
 
     where: str
     why: str
+    unread: bool = True
 
 
 @dataclass(slots=True)
@@ -98,9 +106,9 @@ class Reading:
     files: dict[Path, bytes] = field(default_factory=dict)
     rest: Any = None
 
-    def fault(self, file: str, line: int | None, why: str) -> None:
-        """Note what could not be read."""
-        self.faults.append(Fault(f"{visible_name(file)}:{line or 1}", why))
+    def fault(self, file: str, line: int | None, why: str, *, unread: bool = True) -> None:
+        """Note what could not be read, or with not `unread` what is no memory."""
+        self.faults.append(Fault(f"{visible_name(file)}:{line or 1}", why, unread))
 
     def keys(self) -> set[str]:
         """Return the keys of all records."""
@@ -216,9 +224,22 @@ def plain_value(memory: Memory, name: str) -> Any:
         # A title that is the name once more says nothing: names differ by side.
         named = replace(memory, title="").shown_title
         return "" if memory.title.casefold() == named.casefold() else memory.title
+    if name == "relations":
+        # What leads here is said at the other end, and which file has the edge is each side's own.
+        outgoing = [item for item in value if key_of(item)[2] == OUTGOING]
+        return sorted(
+            (_plain_link(item) for item in outgoing),
+            key=lambda item: json.dumps(item, sort_keys=True, default=str),
+        )
     if name == "extra":
         return _plain({key: item for key, item in value.items() if key not in OURS and item != {}})
     return _plain(value)
+
+
+def _plain_link(link: dict[str, Any]) -> Any:
+    strength = share_of(link.get("strength"), STRENGTH)
+    found = {**link, "direction": OUTGOING, "strength": strength}
+    return _plain({key: item for key, item in found.items() if key != "edge_id" and item != ""})
 
 
 def told_title(memory: Memory) -> str:

@@ -7,7 +7,7 @@ about themselves as custom instructions. The rest is dialogue, of which no line 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,7 @@ class ChatGpt(Plain):
                 files[0].name,
                 None,
                 f"{spoken} messages are dialogue, no memories: only what it remembered is taken",
+                unread=False,
             )
         return seen
 
@@ -90,27 +91,42 @@ class ChatGpt(Plain):
         return next((memory for _, memory in _remembered(node["message"])), blank)
 
     def write(self, path: Path, records: Sequence[Carried], gone: Collection[str], seen: Reading) -> Written:
-        """Plan the file with one conversation more, which holds what was remembered here."""
+        """Plan the files with one conversation more, which holds what was remembered here.
+
+        What stands in several conversations is changed, and taken out, in each: it would come back.
+        """
         file = path / "conversations.json" if path.is_dir() else path
-        held = json.loads(json.dumps((seen.rest or {}).get(file, [])))
+        before: dict[Path, list[Any]] = seen.rest or {}
+        held = {name: json.loads(json.dumps(value)) for name, value in before.items()}
+        own = held.setdefault(file, [])
+        places = _places(held.values())
+        texts = {record.key: record.memory.body for record in seen.records}
         keys = []
         for record in records:
-            key = record.key.partition(":")[0]
-            nodes = [c["mapping"][key] for c in _tables(held) if key and key in c["mapping"]]
-            node = next((item for item in nodes if _message(item) == record.raw), None)
-            if node is not None:
-                _rewrite(node["message"], record)
-                keys.append(record.key)
+            if not record.key:
+                keys.append(_add(own, record.memory))
                 continue
-            if key:
-                raise InputError(
-                    f"it stands in another file: {record.where}", file=str(path), fix="Name that file."
-                )
-            keys.append(_add(held, record.memory))
-        for conversation in _tables(held):
-            for key in {*gone} & {*conversation["mapping"]}:
-                _unlink(conversation["mapping"], key)
-        return Written({file: as_bytes(held, indent=1)}, keys)
+            for mapping, key, part in places.get(texts.get(record.key, ""), []):
+                _rewrite(mapping[key]["message"], part, record.memory)
+            keys.append(record.key)
+        for body in {texts[key] for key in gone if key in texts}:
+            for mapping, key, part in places.get(body, []):
+                if part:
+                    mapping[key]["message"]["content"].pop(part)
+                elif key in mapping:
+                    _unlink(mapping, key)
+        changed = {name: value for name, value in held.items() if value != before.get(name)}
+        return Written({name: as_bytes(value, indent=1) for name, value in changed.items()}, keys)
+
+
+def _places(held: Iterable[list[Any]]) -> dict[str, list[tuple[dict[str, Any], str, str]]]:
+    """Return where each text that is remembered stands: the tree, the key of the node, and the part of it."""
+    found: dict[str, list[tuple[dict[str, Any], str, str]]] = {}
+    for conversation in (item for conversations in held for item in _tables(conversations)):
+        for key, message in messages(conversation):
+            for part, memory in _remembered(message):
+                found.setdefault(memory.body, []).append((conversation["mapping"], key, part))
+    return found
 
 
 def messages(conversation: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -209,12 +225,8 @@ def _children(node: dict[str, Any]) -> list[str]:
     return [child for child in found if isinstance(child, str)] if isinstance(found, list) else []
 
 
-def _message(node: Any) -> Any:
-    return node.get("message") if isinstance(node, dict) else None
-
-
-def _rewrite(message: dict[str, Any], record: Carried) -> None:
-    part, text = record.key.partition(":")[2], record.memory.whole_text.strip("\n")
+def _rewrite(message: dict[str, Any], part: str, memory: Memory) -> None:
+    text = memory.whole_text.strip("\n")
     if part:
         message["content"][part] = text
     else:

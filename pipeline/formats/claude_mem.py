@@ -65,7 +65,7 @@ class ClaudeMem(JsonItems):
         for kind in ("summaries", "prompts"):
             number = len(_listed(rest, kind))
             if number:
-                seen.fault(path.name, None, f"{number} {kind} are dialogue, no memories")
+                seen.fault(path.name, None, f"{number} {kind} are dialogue, no memories", unread=False)
         return seen
 
     def _of_rows(self, path: Path) -> Reading:

@@ -17,7 +17,9 @@ from pipeline.store.files.layout import read_regular
 
 MOST_JSON = 500_000_000
 _BLANK = re.compile(r"[ \t\r\n]*")
-_JSON = json.JSONDecoder()
+_JSON = json.JSONDecoder(parse_constant=lambda _: None)
+"""Some writers put NaN where JSON has nothing: it is read as nothing, since it equals not even itself."""
+_LONG_NUMBER = re.compile(r"\d{4300}")
 
 
 def held_json(path: Path, seen: Reading) -> str:
@@ -37,16 +39,19 @@ def held_json(path: Path, seen: Reading) -> str:
 
 def parsed(text: str, path: Path) -> Any:
     """Return what JSON `text` holds; InputError with the line where it is none."""
+    line = 1
     try:
-        return json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
-        line = error.lineno if isinstance(error, json.JSONDecodeError) else 1
-        what = (
-            f"this is no JSON: {error.msg}" if isinstance(error, json.JSONDecodeError) else "nested too deep"
-        )
-        raise InputError(
-            what, file=str(path), line=line, fix="Export it anew. Nothing was written."
-        ) from error
+        return _JSON.decode(text)
+    except json.JSONDecodeError as error:
+        why: Exception = error
+        what, line = f"this is no JSON: {error.msg}", error.lineno
+    except RecursionError as error:
+        what, why = "nested too deep", error
+    except ValueError as error:
+        found = _LONG_NUMBER.search(text)
+        line = text.count("\n", 0, found.start()) + 1 if found else 1
+        what, why = "a number in it is too long", error
+    raise InputError(what, file=str(path), line=line, fix="Export it anew. Nothing was written.") from why
 
 
 def items(text: str, keys: Collection[str]) -> Iterator[tuple[int, Any]]:
@@ -134,7 +139,7 @@ class JsonItems(Plain):
                 continue
             key = well_formed(self.key_of(item))
             if key in keys:
-                seen.fault(path.name, line, f"another item has its id {key}; the first counts")
+                seen.fault(path.name, line, f"another item has its id {key}; the first counts", unread=False)
                 continue
             keys.add(key)
             seen.records.append(Carried(memory, key, path.name, line, item))

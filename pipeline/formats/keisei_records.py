@@ -32,6 +32,8 @@ from pipeline.text.humanize import count
 
 _KEPT = "keisei"
 """The key of our front matter with what only a line of a journal has."""
+_UNTIMED = "untimed"
+"""What is kept of a task that is over of which no time in its line can be read; never written there."""
 _TASK, _CLAIM = "task", "reference"
 _OPEN, _DONE, _FAILED = "open", "done", "closed"
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
@@ -86,7 +88,12 @@ class KeiSeiRecords(Plain):
     def there_and_back(self, memory: Memory) -> Memory:
         """Return what of `memory` is read again once it was written."""
         line = encoded(memory)
-        return claim_of(line) if line["kind"] == "claim" else task_of(line, str(line["name"]))
+        if line["kind"] == "claim":
+            return claim_of(line)
+        back = task_of(line, str(line["name"]))
+        # What was read without a time is not changed by the one that a new line would have.
+        untimed = _kept(memory).get(_UNTIMED) and memory.completed_at is None
+        return _marked_untimed(replace(back, completed_at=None)) if untimed else back
 
     def why_not(self, memory: Memory) -> str:
         """Return why `memory` can't be written: it is no task, and no claim that came from a journal."""
@@ -135,7 +142,7 @@ class KeiSeiRecords(Plain):
 
 def encoded(memory: Memory) -> Line:
     """Return the line of `memory`; what is neither a task nor a claim is written as a task."""
-    kept = _kept(memory)
+    kept = {key: item for key, item in _kept(memory).items() if key != _UNTIMED}
     if kept.get("kind") == "claim":
         line = {"kind": "claim", "value": memory.description}
         line |= {key: kept.get(key, "") for key in ("evidence_tier", "pointer")}
@@ -193,7 +200,8 @@ def task_of(value: Line, name: str) -> Memory:
     body = _text(value, "text") or _task_text(value, begun, ended)
     plain = _OPEN if is_open else _FAILED if code else _DONE
     blockers = value.get("blockers")
-    return Memory(
+    completed = None if is_open else ended or parse_time(value.get("ts"))
+    found = Memory(
         name=name,
         description=one_line(_text(value, "desc"), MAX_DESCRIPTION) or first_line(body),
         type=_TASK,
@@ -201,11 +209,16 @@ def task_of(value: Line, name: str) -> Memory:
         id=_text(value, "id"),
         created=begun or parse_time(value.get("ts")),
         status=str(value.get("status", plain)),
-        completed_at=None if is_open else ended or parse_time(value.get("ts")),
+        completed_at=completed,
         outcome=_text(value, "outcome") or (f"It failed: exit code {code}." if code else ""),
         blockers=tuple(str(text) for text in blockers) if isinstance(blockers, list) else (),
         extra={_KEPT: kept} if kept else {},
     )
+    return found if is_open or completed is not None else _marked_untimed(found)
+
+
+def _marked_untimed(memory: Memory) -> Memory:
+    return replace(memory, extra={**memory.extra, _KEPT: {**_kept(memory), _UNTIMED: True}})
 
 
 def claim_of(value: Line) -> Memory:
@@ -299,7 +312,7 @@ def _leave_sessions(seen: Reading, numbered: Sequence[tuple[int, Line]]) -> None
     known = {_text(line, "id") for _, line in numbered if line.get("kind") == "session"}
     if known:
         why = f"{count(len(known), 'session')}: when a session was is no memory"
-        seen.fault(SESSIONS, numbered[0][0], why)
+        seen.fault(SESSIONS, numbered[0][0], why, unread=False)
 
 
 def _split(data: bytes) -> list[bytes]:

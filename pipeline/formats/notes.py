@@ -69,7 +69,10 @@ class Notes(Plain):
 
     def there_and_back(self, memory: Memory) -> Memory:
         """Return what of `memory` is read again once it was written."""
-        return self.decoded(self.encoded(memory, None), f"{self.file_name(memory)}.md").memory
+        try:
+            return self.decoded(self.encoded(memory, None), f"{self.file_name(memory)}.md").memory
+        except DocumentError:
+            return Memory(name="", description="", type="", body="")  # One without a text, say.
 
     def write(self, path: Path, records: Sequence[Carried], gone: Collection[str], seen: Reading) -> Written:
         """Plan a file for each of `records`; see `Format.write`."""
@@ -97,7 +100,7 @@ class Notes(Plain):
         try:
             before = read_regular(index)[0] if index.exists() else b""
         except (OSError, StoreError) as error:
-            seen.fault(INDEX, None, f"{cause(error)}; it stays as it is")
+            seen.fault(INDEX, None, f"{cause(error)}; it stays as it is", unread=False)
             return
         if index.exists():
             seen.files[index] = before

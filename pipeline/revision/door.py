@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -45,6 +46,8 @@ from pipeline.verify.barred import bar, doubt, forbidden
 from pipeline.verify.flaw import Flaw
 from pipeline.verify.provenance import said_at, said_later_by_person, sources_of, vouched
 
+_PICTURE = re.compile(r"\\U0*(1[0-9A-Fa-f]{4})(?![0-9A-Fa-f])")
+"""A picture as YAML writes it in quotes."""
 Planned = TypeVar("Planned", bound=Put | Move | Restore | Retire)
 
 
@@ -114,7 +117,10 @@ class Door:
         kept.
         """
         text = data.decode("utf-8")
-        reason = forbidden(text) or ("" if self._approved or memory else doubt(text))
+        # A picture that YAML writes as its number takes a joiner as well as the picture itself does.
+        front, end, rest = text.partition("\n---")
+        read = _PICTURE.sub(lambda found: chr(int(found[1], 16)), front) + end + rest
+        reason = forbidden(read) or ("" if self._approved or memory else doubt(text))
         flaw = Flaw(reason) if reason else None
         if flaw is None and memory is not None:
             flaw = self._kept_from_team(memory) or barred(memory, approved=self._approved)

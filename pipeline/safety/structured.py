@@ -24,6 +24,7 @@ _ENTRY = 300
 _LONGEST_NAMED = 400
 _SHORT_KEY = 12
 _PRIVATE = "<private"
+_QUOTING = re.compile(r'["\\]')
 _KNOWN = f"[redacted:{KIND}]"
 _HARMLESS = re.compile(
     r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z|[a-z_-]{0,16}"
@@ -70,11 +71,19 @@ class Cleaner:
             return self._mapping(value, depth)
         if isinstance(value, list):
             return [self.value(item, name, depth=depth + 1) for item in _private_on(value)]
+        if isinstance(value, int) and not isinstance(value, bool) and _tells(name):
+            # A number can be the secret, too.
+            clean = self._named(str(value), name)
+            return value if clean == str(value) and _fits(value) else clean
         return value if _fits(value) else str(value)
 
-    def _mapping(self, value: dict[str, Any], depth: int) -> dict[str, Any]:
-        clean: dict[str, Any] = {}
+    def _mapping(self, value: dict[Any, Any], depth: int) -> dict[Any, Any]:
+        clean: dict[Any, Any] = {}
         for name, item in value.items():
+            if not isinstance(name, str):
+                # YAML has such names: none, a number, a truth.
+                clean[name] = self.value(item, str(name), depth=depth + 1)
+                continue
             shown = name if len(name) < _SHORT_KEY else self.text(name)
             while shown in clean:
                 # Two names that were secrets: both values stay.
@@ -84,11 +93,14 @@ class Cleaner:
 
     def _named(self, text: str, name: str) -> str:
         clean = self.text(text)
-        if clean is not text or not _tells(name) or not 0 < len(text) <= _LONGEST_NAMED:
+        if clean != text or not _tells(name) or not 0 < len(text) <= _LONGEST_NAMED:
             return clean
-        if any(char in text for char in '"\\\n\r'):
+        if "\n" in text or "\r" in text:
             return clean
         before = f'"{name}": "'
+        if '"' in text or "\\" in text:
+            judged = f'{before}{_QUOTING.sub("x", text)}"'
+            return clean if self._looked_up(judged) == judged else "[redacted:password]"
         both = self._looked_up(f'{before}{text}"')
         return both[len(before) : -1] if both.startswith(before) else "[redacted:password]"
 

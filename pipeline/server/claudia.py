@@ -10,6 +10,7 @@ from pipeline.app import diary, on_behalf, transcripts
 from pipeline.app.application import App
 from pipeline.app.keepable import MOST_CONTENT
 from pipeline.app.on_behalf import Wish
+from pipeline.app.secrets_out import shown_without_secrets
 from pipeline.app.selecting import Filter, Selected, select
 from pipeline.core import zone
 from pipeline.core.clock import iso
@@ -49,7 +50,7 @@ def _hit(app: App, row: Selected) -> Answer:
         "filepath": _filepath(row),
         "category": category_of(row.memory.type),
         "type": row.memory.type,
-        "excerpt": _cut(document.memory.body, _EXCERPT),
+        "excerpt": _cut(shown_without_secrets(document.memory.body), _EXCERPT),
         "date": row.said,
         "by": row.by,
         "score": row.score,

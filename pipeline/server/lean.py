@@ -11,6 +11,7 @@ from pipeline.app.application import App
 from pipeline.app.finding import Finder
 from pipeline.app.on_behalf import Wish
 from pipeline.app.scopes import scope_of
+from pipeline.app.secrets_out import shown_without_secrets, without_secrets
 from pipeline.app.selecting import Filter, Selected, select
 from pipeline.core.clock import iso
 from pipeline.domain.memory import Memory
@@ -35,7 +36,7 @@ def hits(app: App, given: dict[str, Any], wanted: Filter, *, limit: int = 10) ->
     size, offset = given.get("limit", limit), given.get("offset", 0)
     rows, more = select(app, given.get("query", ""), wanted, limit=size, offset=offset, problems=notes)
     return {
-        "memories": [_hit(row) for row in rows],
+        "memories": [shown_without_secrets(_hit(row)) for row in rows],
         "next_offset": offset + size if more else None,
         "notes": notes,
     }
@@ -49,10 +50,12 @@ def get(call: Call, given: dict[str, Any]) -> Answer:
 def whole(call: Call, name: str) -> Answer:
     """Return all of the memory `name` that a reader needs."""
     app, document = FINDER.find(call.app(), name)
-    call.later.append(lambda: _count_use(app, document))
     memory = document.memory
     hand = TOLD if borne_out(app.home, [document]) else document.hand
     moment = said_at(memory)
+    call.later.append(lambda: _count_use(app, document))
+    # A person, or another program, may have written a secret into the file.
+    memory = without_secrets(memory)[0]
     return {
         "name": memory.name,
         "id": document.id,

@@ -138,7 +138,13 @@ class Requests:
             return failed("; ".join(wrong))
         asked = call()
         asked.graph = arguments.get(NAMED_GRAPH)
-        found = self._run_of(tool)(asked, arguments)
+        run = self._run_of(tool)
+        if tool.hints.get("readOnlyHint"):
+            from pipeline.app.retried import retried
+
+            # What an editor saves meanwhile is read again.
+            run = retried(run)
+        found = run(asked, arguments)
         text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
         return {"content": [{"type": "text", "text": text}], "structuredContent": found, "isError": False}
 
@@ -173,9 +179,10 @@ class Requests:
             from pipeline.server import agent_memory
 
             return {"contents": [agent_memory.read(call().app(), uri)]}
+        from pipeline.app.retried import retried
         from pipeline.server import resources
 
-        return {"contents": [resources.read(call().app(), uri)]}
+        return {"contents": [retried(resources.read)(call().app(), uri)]}
 
     def _list_prompts(self, params: Params, _: "Callable[[], Call]") -> dict[str, Any]:
         from pipeline.server import prompts

@@ -21,7 +21,7 @@ from pipeline.store.files.layout import INDEX, MAX_DERIVED, OVERFLOW, PRIVATE, r
 from pipeline.store.files.memory_index import linked_paths
 from pipeline.store.files.names import common_form
 from pipeline.store.files.scanning import Snapshot
-from pipeline.store.files.versions import VECTORS, is_anothers
+from pipeline.store.files.versions import VECTORS, is_anothers, were_set_aside
 from pipeline.store.history.retention import is_temp
 from pipeline.store.repository import Store
 
@@ -158,6 +158,11 @@ def _derived(store: Store) -> Iterator[Finding]:
     fault = usage.fault(store.root)
     if fault is not None:
         yield _fault("derived-file", usage.STATE, str(fault.args[0]), fault.fix)
+    for file in were_set_aside(store.root):
+        name = file.name.rpartition(".")[0]
+        message = f"{name} was damaged, and is made anew; it is kept here as it was"
+        path = file.relative_to(store.root).as_posix()
+        yield Finding("note", "derived-file", message, "Remove it when nothing in it is of use.", path)
 
 
 def _torn_lines(store: Store) -> Iterator[Finding]:

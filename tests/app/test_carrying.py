@@ -168,7 +168,7 @@ def test_exported_memories_come_in_elsewhere_as_they_were(
     assert import_from(app, name, path).number("there") == 2
     if not done.lost:
         ours, theirs = memories(bench.store.path), memories(tmp_path / "there")
-        kept: dict[str, Any] = {"origin": "", "sources": (), "extra": {}}
+        kept: dict[str, Any] = {"origin": "", "sources": (), "extra": {}, "relations": ()}
         assert [replace(item, **kept) for item in theirs.values()] == [
             replace(item, **kept) for item in ours.values()
         ]

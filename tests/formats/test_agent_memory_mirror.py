@@ -11,10 +11,12 @@ import pytest
 
 from pipeline.core.ids import derived_id, new_id
 from pipeline.domain.memory import TYPES, Evidence
+from pipeline.formats.agent_memory import AgentMemory, Options
+from pipeline.formats.agent_memory.checking import repair
 from pipeline.formats.agent_memory.fields import word_of
 from pipeline.formats.agent_memory.mapping import changed_by, memory_of, record_of, shared
 from pipeline.formats.agent_memory.memory import Change
-from pipeline.formats.agent_memory.schema import faults, made
+from pipeline.formats.agent_memory.schema import faults, line_of, made
 from pipeline.revision import Door
 from pipeline.revision.compose import Removal
 from pipeline.store.files.document import compose, parse
@@ -303,3 +305,48 @@ def test_sync_as_a_command_and_after_each_run(desk):
     desk.here("work")
     assert "Fridays" in desk.here("list", "--user").out
     assert "Fridays" not in (index.parent / "core_memories.jsonl").read_text()
+
+
+# -- ids and lines that are odd -----------------------------------------------------------------------
+
+
+def test_ids_that_differ_by_capitals_alone_overwrite_nothing(pair):
+    first = made("core", "The pump runs dry in May.", now=NOON)
+    second = {**made("core", "The shed is red.", now=NOON), "id": first["id"].upper()}
+    pair.files.add([first])
+    pair.files.add([second])
+    before = pair.files.content("core").lines
+    for _ in range(3):
+        pair.sync()
+    assert [line.raw for line in pair.files.content("core").lines] == [line.raw for line in before]
+    assert [item.memory.body for item in pair.store.scan().documents] == ["The pump runs dry in May.\n"]
+    assert [(row.id, row.deed) for row in pair.done.rows] == [(second["id"], "left")]
+    assert "capitals aside" in pair.done.rows[0].why
+
+
+def test_an_id_in_capitals_is_one_memory_on_both_sides(pair):
+    record = made("core", "The pump runs dry in May.", now=NOON)
+    pair.files.add([{**record, "id": record["id"].upper()}])
+    for _ in range(3):
+        pair.sync()
+    assert pair.done.rows == [] and len(pair.files.content("core").lines) == 1
+    assert len(pair.store.scan().documents) == 1
+
+
+def test_a_line_in_the_wrong_file_waits_for_repair_through_every_rewrite(memory, root):
+    kept = made("core", "The pump runs dry in May.", now=NOON)
+    memory.add([kept])
+    astray = line_of(made("learning", "The shed is red.", now=NOON))
+    with (root / "core_memories.jsonl").open("ab") as file:
+        file.write(astray + b"\n")
+    fresh = AgentMemory(root, Options())
+    with fresh.writer():
+        fresh.rewrite(
+            root / "core_memories.jsonl", {kept["id"]: {**kept, "content": "The pump runs dry in June."}}
+        )
+    assert (
+        astray in (root / "core_memories.jsonl").read_bytes()
+        and not (root / "core_memories.jsonl.rejected").exists()
+    )
+    repair(fresh)
+    assert [record["content"] for record in fresh.records("learning")] == ["The shed is red."]

@@ -147,12 +147,12 @@ def test_a_folder_that_only_the_hooks_file_names_is_never_written_to(shop, tmp_p
     assert shop.waiting() == 0
 
 
-def test_a_damaged_state_waits_and_stops_nothing(shop, caplog):
+def test_a_state_of_two_sides_waits_and_stops_nothing(shop, caplog):
     state = shop.store.root / "_state.json"
-    state.write_bytes(b"{")
+    state.write_bytes(b"<<<<<<< ours\n{}\n")
     shop.hook()
     assert shop.work().failures == []
-    assert (state.read_bytes(), shop.waiting()) == (b"{", 1)
+    assert (state.read_bytes(), shop.waiting()) == (b"<<<<<<< ours\n{}\n", 1)
     assert any("_state.json" in text for text in caplog.messages)
     state.unlink()
     shop.work()

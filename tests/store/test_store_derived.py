@@ -109,7 +109,6 @@ ANOTHERS = {
     "a manifest": b'{"name": "site", "files": ["a.md"]}',
     "with a version": b'{"version": 2, "packages": {"a": 1}}',
     "a list": b'["a.md"]',
-    "no JSON": b"an index of mine\n",
 }
 
 
@@ -139,7 +138,12 @@ def test_one_of_ours_that_was_cut_off_is_made_anew(store, cut):
 
 @pytest.mark.parametrize(
     ("data", "words"),
-    [(b"{", "can't be read"), (b"[1]", "no entries"), (b'{"version": 9, "entries": {}}', "of version 9")],
+    [
+        (b"<<<<<<< ours\n{}\n", "can't be read"),
+        (b"{", "is damaged"),
+        (b"[1]", "no entries"),
+        (b'{"version": 9, "entries": {}}', "of version 9"),
+    ],
 )
 def test_counts_that_cant_be_read_are_named(store, data, words):
     save(store, memory())
@@ -172,6 +176,28 @@ def test_the_state_is_created_and_never_reset(store):
     (store.root / "_state.json").write_bytes(b'{"version":1,"entries":{"a":{"access_count":2}}}')
     store.reindex(now=NOW)
     assert load(store, "_state.json")["entries"] == {"a": {"access_count": 2}}
+
+
+def test_a_torn_state_is_kept_aside_and_counting_begins_anew(store):
+    save(store, memory())
+    torn = b'{"version":1,"entries":{"a":{"acc'
+    (store.root / "_state.json").write_bytes(torn)
+    (store.root / "_index.json").unlink(missing_ok=True)
+    store.reindex(now=NOW)
+    store.decay(now=NOW)
+    assert load(store, "_state.json")["version"] == 1 and load(store)["count"] == 1
+    (note,) = [item for item in fsck(store) if item.code == "derived-file"]
+    assert note.level == "note" and (store.root / note.path).read_bytes() == torn
+
+
+@pytest.mark.parametrize("data", [b"\0" * 500, b"garbage", b"<<<<<<< ours\n{}\n"])
+def test_an_index_that_is_no_json_is_made_anew_and_words_are_kept(store, data):
+    save(store, memory())
+    (store.root / "_index.json").write_bytes(data)
+    store.reindex(now=NOW)
+    assert load(store)["count"] == 1
+    kept = [store.root / item.path for item in fsck(store) if item.code == "derived-file"]
+    assert [file.read_bytes() for file in kept] == ([data] if data.strip(b"\0") else [])
 
 
 DAY = dt.timedelta(days=1)

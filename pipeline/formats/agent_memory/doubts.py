@@ -37,12 +37,12 @@ def missing(memory: AgentMemory, notes: Notes, *, sure: bool = False) -> set[str
 
 def _was_made_anew(memory: AgentMemory, notes: Notes, kind: str) -> bool:
     had = {ident: pair for ident, pair in notes.known.items() if pair.kind == kind and pair.theirs != DELETED}
-    live = memory.content(kind).by_id
+    live = {ident.lower() for ident in memory.content(kind).by_id}
     if any(pair.lost and ident not in live for ident, pair in had.items()):
         return True
-    if had.keys() & live.keys() or backups_of(memory.root / FILES[kind]):
+    if had.keys() & live or backups_of(memory.root / FILES[kind]):
         return False
-    return not had.keys() & {record["id"] for record in memory.archived(kind)}
+    return not had.keys() & {record["id"].lower() for record in memory.archived(kind)}
 
 
 def unread(memory: AgentMemory, notes: Notes) -> set[str]:
@@ -58,7 +58,7 @@ def misplaced(memory: AgentMemory) -> set[str]:
     """Return the ids in lines that stand in the file of another type, where they don't count until mended."""
     lines = [line for kind in KINDS for line in memory.content(kind).troubles if line.trouble == "misplaced"]
     values = [parsed(line.raw) for line in lines]
-    return {str(value.get("id")) for value in values if isinstance(value, dict)}
+    return {str(value.get("id")).lower() for value in values if isinstance(value, dict)}
 
 
 def rejected_sizes(root: Path) -> dict[str, int]:

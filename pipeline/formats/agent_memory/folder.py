@@ -252,13 +252,15 @@ class Folder:
     ) -> None:
         """Write `file` anew: memories by id with their new values, None takes one out; others byte for byte.
 
-        Lines that don't count go to the file of rejected ones. Access data go into the lines.
+        Lines that don't count go to the file of rejected ones, but for those in the wrong file, which stay
+        for `repair`. Access data go into the lines.
         """
         content, used = self.content_of(file), self.access()
         lines: list[bytes] = []
         taken: set[str] = set()
         for line in content.lines:
             if line.record is None:
+                lines += [line.raw] if line.trouble == "misplaced" else []
                 continue
             ident = line.record["id"]
             record = changed.get(ident, line.record)
@@ -273,7 +275,7 @@ class Folder:
             else:
                 lines.append(line.raw)
         lines += [require_sound(record) for record in added]
-        rejected = [line.raw for line in content.lines if line.record is None]
+        rejected = [line.raw for line in content.lines if line.record is None and line.trouble != "misplaced"]
         if rejected:
             self.warn(
                 f"{len(rejected)} lines of {file.name} that nobody can read are in {file.name}.rejected"

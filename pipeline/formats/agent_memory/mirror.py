@@ -41,6 +41,7 @@ from pipeline.verify.flaw import Flaw
 
 _THERE = "changed in agent-memory"
 _GONE = "archived or deleted in agent-memory"
+_DOUBLE = "its id, capitals aside, is that of another memory {}; both stand as they are"
 _NOT_HERE = "nothing is written here in this mode"
 
 
@@ -81,7 +82,7 @@ class _Plan:
     def __init__(
         self, memory: AgentMemory, store: Store, notes: Notes, now: datetime, wish: Wish, missing: set[str]
     ) -> None:
-        self.known = notes.known
+        self.known = {ident.lower(): pair for ident, pair in sorted(notes.known.items())}
         self.rows: list[Row] = []
         self.door = Door(store, now=now)
         self._memory, self._store, self._now, self._wish = memory, store, now, wish
@@ -90,10 +91,16 @@ class _Plan:
         self._notices = [doubts.of_missing(memory, missing)] if missing else []
         self._only_there = 0
         self._used = usage.read_state(store.root) if store.root.is_dir() else {}
-        self._live = {record["id"]: record for kind in KINDS for record in memory.records(kind)}
-        self._archived = {record["id"] for record in memory.archived()}
+        self._live: dict[str, Record] = {}
+        for record in (record for kind in KINDS for record in memory.records(kind)):
+            if self._live.setdefault(record["id"].lower(), record) is not record:
+                self._row(record["id"], "", "left", _DOUBLE.format("there"))
+        self._archived = {record["id"].lower() for record in memory.archived()}
         documents = store.scan().documents if store.root.is_dir() else []
-        self._ours = {mapping.ident_of(item.id): item for item in documents if item.id and not item.retired}
+        self._ours: dict[str, Document] = {}
+        for item in (item for item in documents if item.id and not item.retired):
+            if self._ours.setdefault(mapping.ident_of(item.id), item) is not item:
+                self._row(item.id, item.name, "left", _DOUBLE.format("here"))
         self._retired = {mapping.ident_of(item.id) for item in store.retired() if item.id}
         self._undone = undone_runs(store.root) if any(pair.former for pair in self.known.values()) else set()
         self._add: list[Record] = []
@@ -151,7 +158,7 @@ class _Plan:
     def _follow(self, known: Known, record: Record, document: Document, theirs: str, ours: str) -> None:
         """Decide where ours is as it was, or as it was before a change of the mirror that was undone."""
         if known.theirs != theirs:
-            self._take_over(record["id"], record, document, theirs)
+            self._take_over(record["id"].lower(), record, document, theirs)
         elif known.ours != ours:
             self._row(record["id"], document.name, "left", "taken back here; the files keep their text")
         if known.ours != ours:
@@ -222,7 +229,7 @@ class _Plan:
 
     def _bring(self, record: Record) -> Memory | None:
         """Plan a new memory of ours; None where it may not come in."""
-        ident = record["id"]
+        ident = record["id"].lower()
         if not self._wish.writes:
             self._row(ident, "", "left", _NOT_HERE)
             return None
@@ -306,7 +313,7 @@ class _Plan:
         new["type"] = record["type"]  # There a memory keeps its type.
         if not self._fits(new, document.name):
             return
-        self._change[ident] = new
+        self._change[record["id"]] = new
         self._row(ident, document.name, deed, why or _left_out(document))
         self.known[ident] = Known(_digest(new), _digest(mine))
 
@@ -351,7 +358,7 @@ class _Plan:
         if self._change:
             self._memory.rebuild()
         if self._archive:
-            self._memory.archive(self._archive)
+            self._memory.archive([self._live[ident]["id"] for ident in self._archive])
         self._note_uses()
 
     def _note_uses(self) -> None:
@@ -363,7 +370,8 @@ class _Plan:
             at = parse_time(usage.access_of(self._used, document.id, document.path).get("last_accessed"))
             if record is not None and at is not None and at > (parse_time(record["accessed_at"]) or at):
                 number = record["access_count"]
-                fresh[ident] = {"access_count": number, **entries.get(ident, {}), "accessed_at": stamp(at)}
+                entry = {"access_count": number, **entries.get(record["id"], {})}
+                fresh[record["id"]] = {**entry, "accessed_at": stamp(at)}
         if fresh:
             self._memory.save_access({**entries, **fresh})
 

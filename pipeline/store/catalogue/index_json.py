@@ -25,7 +25,7 @@ from pipeline.store.catalogue.index_parts import CHUNK, Copy, PartKey, Parts
 from pipeline.store.files.kept import Kept
 from pipeline.store.files.layout import FileStamp, derived_bytes
 from pipeline.store.files.scanning import Document
-from pipeline.store.files.versions import OURS, VECTORS, is_anothers
+from pipeline.store.files.versions import OURS, VECTORS, is_anothers, set_aside_unread
 from pipeline.store.graph.edge_files import Listing
 from pipeline.store.ownership import identities
 
@@ -56,6 +56,7 @@ def write_index_json(
     temp = write_temp(file, _parts(edges, asker, documents, now, copy, made), mode=mode_for(file))
     differs = _differs(temp, file)
     if differs:
+        set_aside_unread(root, INDEX_JSON)
         install(temp, file)
         made.keep(root, _stamp(file))
     else:

@@ -20,10 +20,11 @@ from pipeline.core.clock import iso, parse_time
 from pipeline.core.errors import StoreError
 from pipeline.hooklib.jsonish import MOST_EXACT
 from pipeline.store.files.layout import MAX_DERIVED, read_regular
-from pipeline.store.files.versions import NewerVersionError, require_version
+from pipeline.store.files.versions import NewerVersionError, require_version, set_aside
 
 STATE = "_state.json"
 STATE_VERSION = 1
+_SIDES = b"<<<<<<< "
 BY_PATH = "path:"
 """What the key of a file begins with that had no id when its use was counted."""
 _BEGUN = "last_accessed"
@@ -72,7 +73,7 @@ def write_scores(root: Path, scores: Mapping[str, float], now: datetime) -> bool
     Counts stay as they are; a memory that nobody asked for gets a count of 0. Raises StoreError as
     `count_uses` does.
     """
-    state = {**_new(now), **_read_file(root)}
+    state = _to_go_on(root, now)
     entries = dict(state["entries"])
     for key, score in scores.items():
         known = entries.get(key)
@@ -87,6 +88,9 @@ def write_scores(root: Path, scores: Mapping[str, float], now: datetime) -> bool
 
 def fault(root: Path) -> StoreError | None:
     """Return why ``_state.json`` can't be read, None where it can or is not there."""
+    if _torn(root) is not None:
+        fix = "`reverie reindex` sets it aside, where it is kept, and counting begins anew."
+        return StoreError("it is damaged, and is no JSON", file=str(root / STATE), fix=fix)
     try:
         _read_file(root)
     except StoreError as error:
@@ -116,9 +120,10 @@ def counted_since(root: Path, now: datetime) -> datetime | None:
 
 
 def write_state(root: Path, now: datetime) -> bool:
-    """Create ``_state.json`` if there is none; it is never reset. True if it was written."""
-    if (root / STATE).exists():
+    """Create ``_state.json`` if there is none, or a damaged one; else it is never reset. True if written."""
+    if (root / STATE).exists() and _torn(root) is None:
         return False
+    _set_aside(root)
     write_atomic(root / STATE, orjson.dumps(_new(now)))
     return True
 
@@ -130,7 +135,7 @@ def count_uses(root: Path, uses: Sequence[Use], ledger: str, now: datetime) -> i
     counted again. Times after `now` count as now. Raises StoreError when the file can't be understood; it
     is left as it is.
     """
-    state = {**_new(now), **_read_file(root)}
+    state = _to_go_on(root, now)
     counted = state.get("counted")
     counted = dict(counted) if isinstance(counted, dict) else {}
     through = counted.get(ledger)
@@ -180,7 +185,7 @@ def take_over(root: Path, entries: Mapping[str, dict[str, Any]], now: datetime) 
 
     Times after `now` count as now. Raises StoreError as `count_uses` does.
     """
-    state = {**_new(now), **_read_file(root)}
+    state = _to_go_on(root, now)
     known, fresh = read_state(root), {}
     for memory, entry in entries.items():
         here, given = known.get(memory, {}), _joined({}, entry)
@@ -262,7 +267,37 @@ def _new(now: datetime) -> dict[str, Any]:
     return {"version": STATE_VERSION, "updated": iso(now), "entries": {}}
 
 
+def _torn(root: Path) -> bytes | None:
+    """Return the bytes of a ``_state.json`` that is no JSON, None for any other.
+
+    One with both sides of a merge is none of these: a person can settle it.
+    """
+    try:
+        raw = read_regular(root / STATE, MAX_DERIVED)[0]
+        orjson.loads(raw)
+    except (OSError, StoreError):
+        return None
+    except ValueError:
+        return None if _SIDES in raw else raw
+    return None
+
+
+def _set_aside(root: Path) -> None:
+    """Keep a damaged file where it is out of the way."""
+    raw = _torn(root)
+    if raw is not None:
+        set_aside(root, STATE, raw)
+
+
+def _to_go_on(root: Path, now: datetime) -> dict[str, Any]:
+    """Return what is in the file, to be written again; a damaged one is set aside."""
+    _set_aside(root)
+    return {**_new(now), **_read_file(root)}
+
+
 def _read_file(root: Path) -> dict[str, Any]:
+    if _torn(root) is not None:
+        return {}
     try:
         state = orjson.loads(read_regular(root / STATE, MAX_DERIVED)[0])
         require_version(root / STATE, state, STATE_VERSION)
