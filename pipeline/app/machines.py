@@ -55,7 +55,7 @@ def init(app: App, named: str, *, force: bool = False) -> Begun:
     try:
         first = now(app, force=force)
         if first.error and (before is None or former):
-            raise InputError(first.error, file=remote, fix=first.fix)
+            raise InputError(first.error, fix=first.fix)
     except ReverieError:
         with share.locked():
             _put_back(share, before)

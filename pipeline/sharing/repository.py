@@ -54,6 +54,7 @@ class Repository:
     odd: dict[str, str] = field(default_factory=dict, kw_only=True)
     _above: dict[tuple[str, str], bool] = field(default_factory=dict, init=False, repr=False)
     _listed: dict[str, dict[str, str]] = field(default_factory=dict, init=False, repr=False)
+    _no_files: dict[str, list[str]] = field(default_factory=dict, init=False, repr=False)
     people: dict[str, str] = field(default_factory=dict, kw_only=True)
     names: list[str] = field(default_factory=list, kw_only=True)
 
@@ -121,26 +122,23 @@ class Repository:
         if not below and commit in self._listed:
             return self._listed[commit]
         out = self._call("ls-tree", "-r", "-z", commit, "--", *below)
-        found = {}
-        for line in out.split(b"\0"):
-            if line:
-                about, _, path = line.partition(b"\t")
-                mode, kind, blob = about.decode().split()
-                if kind == "blob" and mode in ("100644", "100755"):
-                    found[path.decode("utf-8", "surrogateescape")] = blob
+        found, others = {}, []
+        for line in filter(None, out.split(b"\0")):
+            about, _, raw = line.partition(b"\t")
+            path = raw.decode("utf-8", "surrogateescape")
+            mode, kind, blob = about.decode().split()
+            if kind == "blob" and mode in ("100644", "100755"):
+                found[path] = blob
+            else:
+                others.append(path)
         if not below:
-            self._listed[commit] = found
+            self._listed[commit], self._no_files[commit] = found, others
         return found
 
     def links(self, commit: str, folder: str) -> list[str]:
         """Return what lies in a `folder` of `commit` and is no file: links, and other repositories."""
-        out = self._call("ls-tree", "-r", "-z", commit, "--", folder) if commit else b""
-        found = (line.partition(b"\t") for line in out.split(b"\0") if line)
-        return [
-            path.decode("utf-8", "surrogateescape")
-            for about, _, path in found
-            if not about.startswith((b"100644 ", b"100755 "))
-        ]
+        self.files(commit)
+        return [path for path in self._no_files.get(commit, ()) if path.startswith(f"{folder}/")]
 
     def read(self, blobs: Iterable[str]) -> dict[str, bytes]:
         """Return the bytes of `blobs`; one that is not there is left out."""

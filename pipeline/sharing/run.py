@@ -255,7 +255,7 @@ class _Run:
             return []
         links = self._repository.links(incoming, MEMORIES)
         no_file = "it is no file, and is taken out of the repository"
-        self._state.tell_odd(dict.fromkeys(links, no_file))
+        self._state.tell_odd({path: f"{path}: {no_file}" for path in links})
         return links
 
     def _list(self, incoming: str, main: str) -> tuple[list[str], set[str], dict[str, str]]:

@@ -76,7 +76,7 @@ def test_a_server_that_never_answers_is_left_in_time_and_told(pair, monkeypatch,
         assert "Nothing is lost" in done.fix
         found = machines.status(desk.app)
         assert "does not answer" in found["error"]
-        assert found["ahead"] == 1
+        assert found["waiting"] == 1
         listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, check=True).stdout.decode()
         assert f":{port}/memories" not in listed
 
@@ -98,7 +98,7 @@ def test_a_server_that_asks_for_a_password_asks_nobody(pair, tmp_path):
         Path.home().joinpath(".gitconfig").write_text("[credential]\n\thelper = store\n", "utf-8")
         desk.add("The build box has twelve cores.", name="build-box")
         assert machines.init(desk.app, desk.remote).first.error == ""
-        assert machines.status(desk.app)["ahead"] == 0
+        assert machines.status(desk.app)["waiting"] == 0
         assert "sesame" not in everything_in(desk.app.home)
         Path.home().joinpath(".git-credentials").unlink()
         assert "asks for a name and a password" in desk.sync().error

@@ -476,7 +476,7 @@ def test_who_leaves_keeps_the_memories_and_can_come_back(pair, remote):
     name = desk.add("The port is eighty. It is open.", name="port")
     exchange(desk, laptop)
     machines.leave(laptop.app)
-    with pytest.raises(InputError, match="in step with nothing"):
+    with pytest.raises(InputError, match="not synced with another machine"):
         laptop.sync()
     desk.update(name, "The port is ninety. It is open.\n")
     desk.sync()
