@@ -19,10 +19,10 @@ from pipeline.context import known_stores, open_store
 from pipeline.core import clock as clocks
 from pipeline.core import locks, network, paths, zone
 from pipeline.core.errors import (
+    BusyWorkerError,
     ConfigError,
     DamagedLedgerError,
     InputError,
-    LedgerError,
     SearchError,
     StoreError,
     UsageError,
@@ -226,7 +226,7 @@ class App:
         self.require_settings()
         with locks.lock(Home(self.home).worker_lock, timeout=WORKER_WAIT_SECONDS) as held:
             if not held:
-                raise LedgerError(
+                raise BusyWorkerError(
                     "the background worker is busy", fix="Try again when `reverie status` shows it idle."
                 )
             context = WorkerContext(

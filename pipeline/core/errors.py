@@ -176,6 +176,10 @@ class LeaseLostError(LedgerError):
     """The job is no longer ours."""
 
 
+class BusyWorkerError(LedgerError):
+    """Another process works in this home and does not come to its end; it is nobody's fault."""
+
+
 class StoreError(ReverieError):
     """The memory folder can't be used."""
 

@@ -23,6 +23,8 @@ JOBS_AT_ONCE = 500
 """Jobs that are sent at a time."""
 LEASE_SECONDS = 300.0
 """So long after the last sign of life of a machine others take over what it was at."""
+MOST_DEATHS = 5
+"""As often a transcript may be tried in vain by workers that die of it."""
 _LEASE = "store/"
 _SILENT_SECONDS = 86_400.0
 
@@ -123,7 +125,7 @@ def waiting(connection: psycopg.Connection[Any], team: str, machine: str = "") -
 def take(connection: psycopg.Connection[Any], team: str, queue: str, machine: str) -> str | None:
     """Return a token for the lease of `queue`, None where another machine works at it.
 
-    What a worker that died was at is put back, and counts as tried.
+    What a worker that died was at is put back, and counts as tried. After MOST_DEATHS it has failed.
     """
     from procrastinate.sql import queries
 
@@ -131,10 +133,14 @@ def take(connection: psycopg.Connection[Any], team: str, queue: str, machine: st
     if token is None:
         return None
     left = connection.execute(
-        "SELECT id FROM procrastinate_jobs WHERE queue_name = %s AND status = 'doing'", [queue]
+        "SELECT id, attempts FROM procrastinate_jobs WHERE queue_name = %s AND status = 'doing'", [queue]
     ).fetchall()
-    for (job,) in left:
-        connection.execute(queries["retry_job"], _again(job, None))
+    for job, attempts in left:
+        if attempts + 1 >= MOST_DEATHS:
+            given = {"job_id": job, "status": "failed", "delete_job": False}
+            connection.execute(queries["finish_job"], given)
+        else:
+            connection.execute(queries["retry_job"], _again(job, None))
     return token
 
 

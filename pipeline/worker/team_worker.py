@@ -21,6 +21,7 @@ from pipeline.core import faults
 from pipeline.core.errors import (
     ODD_DATA,
     PROVIDER_DOWN,
+    BusyWorkerError,
     InputError,
     LeaseLostError,
     ModelError,
@@ -37,7 +38,7 @@ from pipeline.team import dreams, leases, queue, spending
 from pipeline.team.queue import Item, Waiting
 from pipeline.text.humanize import count
 from pipeline.worker import retry
-from pipeline.worker.retry import Stop, Wait
+from pipeline.worker.retry import Decision, Stop, Wait
 from pipeline.worker.team_calls import TeamCalls
 from pipeline.worker.team_table import Pulse, Served, Table
 
@@ -142,10 +143,12 @@ class TeamWorker:
             token = table.ask(leases.take, dreams.LEASE, self._machine, seconds=queue.LEASE_SECONDS)
             if token is None:
                 return False
-            with Pulse(table, token) as pulse:
-                calls = TeamCalls(table.line, table.served.team, self._machine, pulse.holds, "team")
-                self._dream_over(table, token, calls)
-            table.ask(leases.give_back, token)
+            try:
+                with Pulse(table, token) as pulse:
+                    calls = TeamCalls(table.line, table.served.team, self._machine, pulse.holds, "team")
+                    self._dream_over(table, token, calls)
+            finally:
+                table.ask(leases.give_back, token)
             return True
         except LeaseLostError as error:
             LOG.warning("the dream over the team's memories: %s", error)
@@ -239,11 +242,12 @@ class TeamWorker:
             table.ask(queue.put_back, token, item, seconds=0, counted=False)
             self._wait_for(table, str(error))
             return False
+        if isinstance(error, BusyWorkerError):
+            table.ask(queue.put_back, token, item, seconds=CLOSED_SECONDS, counted=False)
+            return False
         decision = retry.extraction(table.attempts).retry_after(error, item.attempts + 1)
         if decision is Stop.GIVE_UP and isinstance(error, ModelError):
-            with self._worker(calls) as worker:
-                worker.extraction.give_up(_job_of(item), error)
-            decision = Wait(0.0, counted=False)
+            decision = self._give_up(calls, item, error)
         LOG.warning("%s: %s", item.key, cause(error))
         self._tell(f"{item.key}: {cause(error)}")
         match decision:
@@ -253,6 +257,16 @@ class TeamWorker:
                 self.done.failed += 1
                 table.ask(queue.put_back, token, item, seconds=None)
         return True
+
+    def _give_up(self, calls: TeamCalls, item: Item, error: ModelError) -> Decision:
+        """Pass over what no model reads, so that the rest of the transcript is read."""
+        try:
+            with self._worker(calls) as worker:
+                worker.extraction.give_up(_job_of(item), error)
+        except ReverieError as second:
+            LOG.warning("%s can't be passed over: %s", item.key, second)
+            return Stop.PARK
+        return Wait(0.0, counted=False)
 
     def _wait_for(self, table: Table, why: str) -> None:
         if self.done.waiting != why:

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from pipeline.team import queue, spending
+from pipeline.team import connecting, queue, spending
 from tests.support.loopback import serving, well
 from tests.support.team_machines import Machine, keep_facts, said_in, talk, telling
 
@@ -145,6 +145,22 @@ def test_a_transcript_that_is_not_here_is_told_and_stays_for_others(work, laptop
     assert json.loads(out)["read"] == 0
     assert len(json.loads(out)["absent"]) == 3
     assert work.as_("ann", queue.open_of_mine, work.team) == 6
+
+
+def test_what_worker_after_worker_dies_of_has_failed(work):
+    work.as_("ann", queue.defer, work.team, [queue.Wanted("p/s.jsonl", "p")])
+    (found,) = work.as_("ann", queue.waiting, work.team, "box")
+    number = connecting.within(connecting.parse(work.server.url("ann")), queue.register)
+    for deaths in range(queue.MOST_DEATHS):
+        assert work.as_("ann", queue.take, work.team, found.name, "box")
+        item = work.as_("ann", lambda connection: queue.fetch(connection, found.name, number))
+        assert item.attempts == deaths
+    assert work.as_("ann", queue.take, work.team, found.name, "box")
+    assert work.as_("ann", lambda connection: queue.fetch(connection, found.name, number)) is None
+    (mine,) = work.as_("ann", queue.progress, work.team)
+    assert (mine.waiting, mine.doing, mine.failed) == (0, 0, 1)
+    assert work.as_("ann", queue.retry_failed, work.team) == 1
+    assert work.as_("ann", queue.open_of_mine, work.team) == 1
 
 
 def test_a_worker_says_what_it_lacks(work, laptop, tmp_path, api):
