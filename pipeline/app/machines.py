@@ -75,7 +75,7 @@ def strangers(app: App, named: str) -> list[str]:
     remote = git.remote_named(named)
     share = Share.of(app.home, app.store_path)
     state = share.read() if share.file.is_file() else None
-    own = {*documents_of(app.open_store())}
+    own = set[str]() if app.is_fresh else {*documents_of(app.open_store())}
     if not own or (state is not None and state.remote == remote):
         return []
     if Path(remote).is_absolute() and not git.is_repository(Path(remote)):

@@ -144,7 +144,7 @@ def test_bug_d12_a_broken_file_is_named_and_stops_no_reading(desk, file, broken)
         assert said.out and f"{file}{where}" in (said.out if command == "status" else said.err), command
         assert more in said.out + said.err
     assert desk.here("list", "--json").json[0]["name"] == "ship"
-    assert "error config: " in desk.here("doctor", code=1).out
+    assert "error   config: " in desk.here("doctor", code=1).out
     said = desk.here("config", code=1)
     assert f"{file}{where}" in said.err and "spend.dollars_per_day" in said.out
     assert json.loads(desk.here("config", "--json", code=1).out)["error"]

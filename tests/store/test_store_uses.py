@@ -87,7 +87,16 @@ def test_a_time_ahead_counts_as_now(store):
     assert state(store)["last_counted"] == "2026-11-27T10:00:00+00:00"
 
 
-@pytest.mark.parametrize("damaged", [b"", b"{", b"[]", b'{"version": 1}', b'{"entries": []}', b"\xff"])
+@pytest.mark.parametrize("damaged", [b"", b"{", b"\xff"])
+def test_what_is_no_json_is_set_aside_and_counting_begins_anew(store, damaged):
+    write(store, damaged)
+    count(store, (1, "a", 0, True))
+    assert set(state(store)["entries"]) == {"a"}
+    kept = [file.read_bytes() for file in (store.root / ".reverie" / "damaged").iterdir()]
+    assert kept == [damaged]
+
+
+@pytest.mark.parametrize("damaged", [b"[]", b'{"version": 1}', b'{"entries": []}'])
 def test_a_damaged_file_is_named_and_left(store, damaged):
     write(store, damaged)
     with pytest.raises(StoreError, match=r"_state\.json"):

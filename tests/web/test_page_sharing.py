@@ -32,9 +32,9 @@ def test_other_machines_are_told_of_as_sync_status_does(browse, app, remote):
     browser = browse()
     assert '<a href="/t0ken/shared">Sharing</a>' in browser.get("").text
     shown = browser.get("shared").text
-    assert f"<code>{remote}</code>" in shown and "<dt>In step</dt>" in shown
+    assert f"<code>{remote}</code>" in shown and "<dt>Last sync</dt>" in shown
     assert "the memories of this project" in shown
-    assert '<dt>To be taken</dt>\n  <dd dir="auto">unknown</dd>' in shown, "the remote was not asked"
+    assert '<dt>Waits there</dt>\n  <dd dir="auto">unknown</dd>' in shown, "the remote was not asked"
     memories.add(app, "The tide is low at noon.", name="tide", kind="project")
     shown = browser.get("shared?ask=1").text
     assert '<dd dir="auto">1 memory</dd>' in shown and '<dd dir="auto">0 commits</dd>' in shown

@@ -35,7 +35,7 @@ NOW = {
     "conversation": "2026-03-02T13:00:00+00:00",
 }
 STAGES = ("turn", "conversation")
-_ELSEWHERE = ("batch.", "dream.", "recall.", "agent_memory.", "mirror.", "sync.", "watch.")
+_ELSEWHERE = ("batch.", "dream.", "recall.", "agent_memory.", "mirror.", "sync.", "team.", "watch.")
 REACHED = tuple(point for point in POINTS if not point.startswith(_ELSEWHERE))
 """What reading dialogue comes by."""
 BOUGHT_TWICE = ("extract.after_call", "extract.verified")
