@@ -34,9 +34,8 @@ class Served:
 class Table:
     """A team's database as one worker sees it."""
 
-    def __init__(self, served: Served, machine: str) -> None:
+    def __init__(self, served: Served) -> None:
         self.served = served
-        self.machine = machine
         self.line = Line(served.address)
         self.attempts = 3
         self._number: int | None = None

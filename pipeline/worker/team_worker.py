@@ -98,7 +98,7 @@ class TeamWorker:
 
     def run(self, *, until_empty: bool = False) -> Done:
         """Work until `stop` is set, or with `until_empty` until nothing is left that can be done here."""
-        tables = [Table(served, self._machine) for served in self._served]
+        tables = [Table(served) for served in self._served]
         try:
             while not self._stop.is_set():
                 self.done.waiting = ""

@@ -19,7 +19,7 @@ from pipeline.sharing.revisions import Revision, memory_id, read_record
 from pipeline.sharing.state import Share
 from pipeline.sharing.wording import row_of, woven
 from pipeline.store.files.layout import MAX_FILE
-from tests.support.machines import Machine, git
+from tests.support.machines import Machine, exchange, git
 from tests.support.workshop import Workshop
 
 
@@ -35,11 +35,6 @@ def pair(tmp_path: Path, remote: Path, monkeypatch: pytest.MonkeyPatch) -> tuple
     desk.join(remote)
     laptop.join(remote)
     return desk, laptop
-
-
-def exchange(*every: Machine) -> None:
-    for machine in (*every, *every[:-1]):
-        assert machine.sync().error == ""
 
 
 def put_back(machine: Machine, copy: Path) -> None:

@@ -20,7 +20,7 @@ from pipeline.sharing.git import make_remote
 from pipeline.sharing.repository import BRANCH
 from pipeline.sharing.state import Share
 from pipeline.store import Generation, is_arrival
-from tests.support.machines import Machine, git, revisions_in
+from tests.support.machines import Machine, exchange, git, revisions_in
 from tests.support.stores import memory
 
 POINTS = tuple(point for point in faults.POINTS if point.startswith("sync."))
@@ -40,11 +40,6 @@ def pair(tmp_path: Path, remote: Path, monkeypatch: pytest.MonkeyPatch) -> tuple
     desk.join(remote)
     laptop.join(remote)
     return desk, laptop
-
-
-def exchange(*every: Machine) -> None:
-    for machine in (*every, *every[:-1]):
-        assert machine.sync().error == ""
 
 
 def texts(remote: Path) -> str:

@@ -44,7 +44,7 @@ def telling(number: int) -> str:
 def talk(folder: Path, project: str, number: int) -> Path:
     """Write a session in which a person tells a fact; return its transcript."""
     name = f"{number:08x}-0000-4000-9000-{number:012x}"
-    cwd = f"/work/{project}"
+    cwd = f"/home/dev/{project}"
     minute = f"{number % 60:02d}"
     session = Transcript(
         name, cwd, f"2026-01-{number // 1440 % 27 + 1:02d}T{number // 60 % 24:02d}:{minute}:00Z"
