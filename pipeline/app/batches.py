@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pipeline.app.application import App
 from pipeline.app.estimates import estimate
 from pipeline.app.to_be_read import to_be_read
 from pipeline.core.errors import InputError, ReverieError, UsageError
-from pipeline.ledger import Ledger, batches, conversations, jobs, runs, utterances
+from pipeline.ledger import Ledger, batches, conversations, jobs
 from pipeline.ledger.batches import Progress
 from pipeline.ledger.conversations import Conversation
 from pipeline.llm.budget import BATCH_SHARE
 from pipeline.record import record
 from pipeline.worker import Pass, store_for
+from pipeline.worker.batch_runner import is_whole
+
+if TYPE_CHECKING:
+    from pipeline.config import Settings
 
 
 @record
@@ -57,7 +61,7 @@ def offer(app: App, *, everything: bool, each: Callable[[int], object] = int) ->
         ready = to_be_read(ledger, app.settings, store, named=False)
         items, rows = [], []
         for item in ready:
-            if _is_whole(ledger, app, item):
+            if is_for_a_batch(ledger, app.settings, item):
                 items.append(item)
                 rows.append(estimate(ledger, app.settings, item, offline=False))
                 each(len(items))
@@ -124,6 +128,8 @@ def cancel(app: App) -> Look:
         found = batches.open_order(ledger)
         if found is None:
             raise InputError("nothing is being read in batches", fix="There is nothing to cancel.")
+        if found.team:
+            raise InputError("it is read for a team", fix="`reverie process --team --cancel` ends that.")
         batches.cancel(ledger, found.id)
         with app.alone(ledger) as worker:
             return _look(app, ledger, worker.read_batches())
@@ -158,11 +164,7 @@ def _require_background(app: App) -> None:
         )
 
 
-def _is_whole(ledger: Ledger, app: App, item: Conversation) -> bool:
-    """Whether a conversation is read as a whole: nothing of it was read, and it is long enough."""
-    rows = [u.row for u in utterances.utterances_of_conversation(ledger, item.id)]
-    if item.status != "ready" or len(rows) < app.settings.extraction.min_conversation_messages:
-        return False
-    store: Path = store_for(ledger, item.source_file)
-    spans = runs.rows_read(ledger, item.source_file, str(store), "turn", "conversation")
-    return not any(first <= row <= last for row in rows for first, last in spans)
+def is_for_a_batch(ledger: Ledger, settings: Settings, item: Conversation) -> bool:
+    """Whether a conversation can be read in a batch."""
+    store = store_for(ledger, item.source_file)
+    return is_whole(ledger, item, store, least=settings.extraction.min_conversation_messages)

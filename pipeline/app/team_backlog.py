@@ -11,14 +11,16 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from pipeline.app.application import App
+from pipeline.app.batches import is_for_a_batch
 from pipeline.app.offered import state_of
 from pipeline.core import paths
 from pipeline.core.errors import InputError, TeamError, UsageError
 from pipeline.ledger import conversation_states, conversations
+from pipeline.llm.budget import BATCH_SHARE
 from pipeline.sharing.state import Share, machine_id
 from pipeline.sharing.turn import turns
 from pipeline.store.ownership import access
-from pipeline.team import members, queue, schema, spending
+from pipeline.team import batches, members, queue, schema, spending
 from pipeline.team.connecting import parse, within
 from pipeline.team.queue import Wanted
 
@@ -41,10 +43,63 @@ class Given:
     waiting: int
 
 
-def give(app: App, rows: Sequence[dict[str, Any]]) -> Given:
-    """Give the conversations of `rows`, which are those of `App.backlog`, to the workers of this team.
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What can be given: `rows` of `App.backlog`, for about `dollars` and at most `most` in all.
 
-    Nothing here reads them from then on; `take_back` changes that. What was given before, and failed, or is
+    `in_batches` they cost half, but for the parts of their transcripts that are too short for that; `others`
+    counts conversations of transcripts of which no batch takes anything.
+    """
+
+    rows: tuple[dict[str, Any], ...]
+    dollars: float
+    most: float
+    in_batches: bool = False
+    others: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TakenBack:
+    """Transcripts that nobody reads any more, and requests in batches that were under way meanwhile."""
+
+    transcripts: int
+    requests: int
+
+
+def offer(app: App, *, everything: bool, in_batches: bool, each: Callable[[int], object] = int) -> Offer:
+    """Return what can be given to the workers of this team; `each` is told how many were estimated."""
+    rows = app.backlog(everything=everything, each=each)
+    others = 0
+    if in_batches:
+        whole = _whole(app)
+        files = {row["file"] for row in rows if row["conversation"] in whole}
+        others = sum(row["file"] not in files for row in rows)
+        rows = [_priced(row, row["conversation"] in whole) for row in rows if row["file"] in files]
+    return Offer(
+        tuple(rows),
+        round(sum(row["dollars"] for row in rows), 4),
+        round(sum(row["most"] for row in rows), 4),
+        in_batches,
+        others,
+    )
+
+
+def _whole(app: App) -> set[int]:
+    """Return the conversations that can be read in a batch."""
+    with app.ledger() as ledger:
+        ready = conversations.list_conversations(ledger, status="ready")
+        return {item.id for item in ready if is_for_a_batch(ledger, app.settings, item)}
+
+
+def _priced(row: dict[str, Any], in_batches: bool) -> dict[str, Any]:
+    share = BATCH_SHARE if in_batches else 1.0
+    return {**row, "dollars": row["dollars"] * share, "most": row["most"] * share}
+
+
+def give(app: App, offered: Offer) -> Given:
+    """Give what was offered to the workers of this team.
+
+    Nothing here reads it from then on; `take_back` changes that. What was given before, and failed, or is
     neither waiting there nor read, is given again. Raises TeamError where the database can't be asked, and
     then nothing was given.
     """
@@ -52,13 +107,13 @@ def give(app: App, rows: Sequence[dict[str, Any]]) -> Given:
     state, now = state_of(app), app.clock.now()
     with app.ledger() as ledger:
         listed = conversations.list_conversations(ledger)
-        named = {int(row["conversation"]) for row in rows}
+        named = {int(row["conversation"]) for row in offered.rows}
         ready = [item for item in listed if item.id in named and item.status == "ready"]
         before = [item for item in listed if item.reason == conversation_states.GIVEN]
         # First: who dies between the two has them given again, and not read twice.
         conversation_states.give(ledger, ready, now=now)
         fresh_keys = {item.source_file for item in ready}
-        wanted = _in_order([*ready, *before])
+        wanted = _in_order([*ready, *before], offered)
 
         def work(connection: Any) -> tuple[int, int]:
             schema.check(connection)
@@ -78,23 +133,39 @@ def give(app: App, rows: Sequence[dict[str, Any]]) -> Given:
     return Given(state.team_name, added, waiting)
 
 
-def _in_order(items: Sequence[Conversation]) -> list[Wanted]:
+def _in_order(items: Sequence[Conversation], offered: Offer) -> list[Wanted]:
     """Return the transcripts of `items` in the order in which they began: what was said later holds."""
+    most: dict[str, float] = {}
+    for row in offered.rows:
+        most[row["file"]] = most.get(row["file"], 0.0) + row["most"]
     begun: dict[str, str] = {}
     for item in items:
         begun[item.source_file] = min(begun.get(item.source_file, "~"), item.first_message_at or "")
     keys = sorted(begun, key=lambda key: (begun[key], key))
-    return [Wanted(key, str(Path(key).parent)) for key in keys]
+    return [
+        Wanted(
+            key,
+            str(Path(key).parent),
+            # One that was given before, and is not among what was agreed to now, is read singly.
+            in_batches=offered.in_batches and key in most,
+            most=round(most.get(key, 0.0), 6),
+        )
+        for key in keys
+    ]
 
 
-def take_back(app: App) -> int:
-    """Take what no worker has begun off the team's queue; return how many transcripts that is."""
+def take_back(app: App) -> TakenBack:
+    """Take what no worker has begun off the team's queue, and let nothing more be asked in batches."""
     state = state_of(app)
-    keys = within(parse(state.remote), lambda connection: queue.cancel(connection, state.team))
+
+    def work(connection: Any) -> tuple[tuple[str, ...], int]:
+        return queue.cancel(connection, state.team), batches.flying(connection, state.team).requests
+
+    keys, requests = within(parse(state.remote), work)
     with app.ledger() as ledger:
         for key in keys:
             conversation_states.take_back(ledger, key, now=app.clock.now())
-    return len(keys)
+    return TakenBack(len(keys), requests)
 
 
 def set_cap(app: App, span: str, dollars: str) -> dict[str, tuple[Decimal, Decimal]]:
@@ -117,14 +188,15 @@ def serve(
     name: str = "",
     transcripts: Path | None = None,
     until_empty: bool = False,
+    once: bool = False,
     stop: Event,
     tell: Callable[[str], object],
 ) -> Done:
     """Read transcripts off the queues of the teams that this home is in, or of `name` at `database`.
 
     They are looked for among Claude Code's, and below `transcripts`. Ends when `stop` is set, with
-    `until_empty` when nothing is left that can be done here. Raises TeamError where no database can be asked
-    at the start.
+    `until_empty` when nothing is left that can be done here, with `once` when nothing can be done now.
+    Raises TeamError where no database can be asked at the start.
     """
     from pipeline.worker.team_worker import TeamWorker
 
@@ -145,7 +217,7 @@ def serve(
 
     machine = machine_id(app.home)
     return TeamWorker(served, machine, roots, worker, dreams=app.settings.dream, stop=stop, tell=tell).run(
-        until_empty=until_empty
+        until_empty=until_empty, once=once
     )
 
 

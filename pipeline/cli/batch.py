@@ -9,7 +9,7 @@ from pipeline.app.application import App
 from pipeline.app.batches import Look, Offer
 from pipeline.cli import output
 from pipeline.cli.progress import progress
-from pipeline.core.errors import InputError, UsageError
+from pipeline.core.errors import InputError
 from pipeline.ledger.batches import Progress
 from pipeline.text.humanize import count
 
@@ -18,8 +18,6 @@ def process(
     app: App, *, everything: bool, only_estimate: bool, cancel: bool, yes: bool, as_json: bool
 ) -> None:
     """Order the backlog, tell how far it is, or end it."""
-    if cancel and only_estimate:
-        raise UsageError("--cancel and --estimate exclude each other", fix="Name one of them.")
     if cancel:
         with progress("canceling"):
             found = batches.cancel(app)

@@ -65,14 +65,22 @@ def process(
     """Extract from finished conversations left for later.
 
     With --batch they are asked in batches at half the price, which takes up to a day; with --team whoever
-    runs `reverie worker --team` reads them. Say --yes, or be asked.
+    runs `reverie worker --team` reads them, with both in batches. Say --yes, or be asked.
     """
     _require_fitting(batch=batch, team=team, cancel=cancel, limited=limit is not None, estimate=estimate)
     app = App(store=store, graph=graph, llm=llm)
-    if team and not estimate:
+    if team:
         from pipeline.cli import team_work
 
-        team_work.give(app, everything=everything, cancel=cancel, yes=yes, as_json=as_json)
+        team_work.give(
+            app,
+            everything=everything,
+            in_batches=batch,
+            only_estimate=estimate,
+            cancel=cancel,
+            yes=yes,
+            as_json=as_json,
+        )
         return
     if batch:
         from pipeline.cli import batch as batches
@@ -97,8 +105,8 @@ def process(
 
 def _require_fitting(*, batch: bool, team: bool, cancel: bool, limited: bool, estimate: bool) -> None:
     """Raise UsageError for options of `process` that don't go together."""
-    if batch and team:
-        raise UsageError("--batch and --team exclude each other", fix="Name one of them.")
+    if cancel and estimate:
+        raise UsageError("--cancel and --estimate exclude each other", fix="Name one of them.")
     if cancel and not (batch or team):
         raise UsageError("--cancel is for --batch and --team", fix="Add one of them.")
     if limited and (batch or team or not estimate):

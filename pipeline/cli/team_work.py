@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from threading import Event
 from typing import Annotated
@@ -11,6 +12,7 @@ import typer
 
 from pipeline.app import team_backlog
 from pipeline.app.application import App
+from pipeline.app.team_backlog import Offer
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption
 from pipeline.cli.progress import progress
@@ -18,24 +20,38 @@ from pipeline.core.errors import InputError, UsageError
 from pipeline.text.humanize import count
 
 
-def give(app: App, *, everything: bool, cancel: bool, yes: bool, as_json: bool) -> None:
+def give(
+    app: App,
+    *,
+    everything: bool,
+    in_batches: bool,
+    only_estimate: bool,
+    cancel: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
     """Give the backlog to the team's workers, or take back what none of them has begun."""
     if cancel:
-        number = team_backlog.take_back(app)
-        text = f"{count(number, 'transcript')} taken back; what is being read goes on"
-        output.data({"taken_back": number}, lambda: output.line(text), as_json=as_json)
+        _take_back(app, as_json=as_json)
         return
     with progress("estimating") as now:
-        rows = app.backlog(everything=everything, each=lambda done: now(f"estimating: {done:,}"))
-    dollars = sum(row["dollars"] for row in rows)
-    most = sum(row["most"] for row in rows)
-    output.talk(f"{count(len(rows), 'conversation')}, about ${dollars:.2f}, ${most:.2f} at most")
-    if rows and not yes and not output.can_ask():
+        offered = team_backlog.offer(
+            app,
+            everything=everything,
+            in_batches=in_batches,
+            each=lambda done: now(f"estimating: {done:,}"),
+        )
+    if only_estimate:
+        values = {"conversations": len(offered.rows), "dollars": offered.dollars, "most": offered.most}
+        output.data(values, lambda: _tell_offer(offered, output.line), as_json=as_json)
+        return
+    _tell_offer(offered, output.talk)
+    if offered.rows and not yes and not output.can_ask():
         raise InputError("nothing was given: here nobody can be asked", fix="Add --yes or --estimate.")
-    if rows and not yes and not output.ask("Give them to the team's workers?"):
+    if offered.rows and not yes and not output.ask("Give them to the team's workers?"):
         output.data({"given": 0}, lambda: output.line("nothing was given"), as_json=as_json)
         return
-    given = team_backlog.give(app, rows)
+    given = team_backlog.give(app, offered)
     text = f"{count(given.transcripts, 'transcript')} given to {given.team}, {given.waiting:,} wait there"
     output.data(
         {"team": given.team, "given": given.transcripts, "waiting": given.waiting},
@@ -43,6 +59,29 @@ def give(app: App, *, everything: bool, cancel: bool, yes: bool, as_json: bool) 
         as_json=as_json,
     )
     output.talk("`reverie worker --team` reads them, on each machine of yours that has the transcripts.")
+
+
+def _take_back(app: App, *, as_json: bool) -> None:
+    found = team_backlog.take_back(app)
+    text = f"{count(found.transcripts, 'transcript')} taken back; what is being read goes on"
+    values = {"taken_back": found.transcripts, "requests_in_batches": found.requests}
+    output.data(values, lambda: output.line(text), as_json=as_json)
+    if found.requests:
+        output.talk(
+            f"{count(found.requests, 'request')} in batches: what is answered by now is paid for and kept."
+            " Cancel once more later, and the rest is taken back as well."
+        )
+
+
+def _tell_offer(offered: Offer, tell: Callable[[str], None]) -> None:
+    how = " in batches" if offered.in_batches else ""
+    number = count(len(offered.rows), "conversation")
+    tell(f"{number}, about ${offered.dollars:.2f}{how}, ${offered.most:.2f} at most")
+    if offered.others:
+        output.talk(
+            f"{count(offered.others, 'conversation')} more no batch takes, being short or read in part:"
+            " without --batch they are given as well, at the full price."
+        )
 
 
 def worker(
@@ -62,6 +101,9 @@ def worker(
     ] = None,
     until_empty: Annotated[
         bool, typer.Option("--until-empty", help="End when nothing is left that can be read here.")
+    ] = False,
+    once: Annotated[
+        bool, typer.Option("--once", help="Do what can be done now and end: for a timer, with batches.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -83,6 +125,7 @@ def worker(
         name=name,
         transcripts=transcripts,
         until_empty=until_empty,
+        once=once,
         stop=stop,
         tell=output.talk,
     )

@@ -1,4 +1,4 @@
-"""The step of the ledger's schema that adds batches: see `pipeline.ledger.batches`."""
+"""The steps of the ledger's schema that add batches: see `pipeline.ledger.batches`."""
 
 from __future__ import annotations
 
@@ -48,3 +48,8 @@ def batches(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE INDEX batch_items_key ON batch_items (key) WHERE asked_json <> ''")
     connection.execute("ALTER TABLE model_calls ADD COLUMN batch TEXT NOT NULL DEFAULT ''")
     connection.execute("CREATE INDEX calls_batch ON model_calls (batch, ended_at) WHERE batch <> ''")
+
+
+def team_orders(connection: sqlite3.Connection) -> None:
+    """Add for which team an order reads, none for one's own."""
+    connection.execute("ALTER TABLE batch_orders ADD COLUMN team TEXT NOT NULL DEFAULT ''")

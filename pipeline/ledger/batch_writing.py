@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pipeline.ledger import calls
-from pipeline.ledger.batches import BATCH_COLUMNS, ITEM_COLUMNS, Item, Order, dollars_of, move
+from pipeline.ledger.batches import BATCH_COLUMNS, ITEM_COLUMNS, Batch, Item, Order, dollars_of, move
 from pipeline.ledger.connection import Ledger, Moment, seconds
 from pipeline.llm import budget
 from pipeline.llm.budget import Spent, Usage
@@ -62,15 +62,15 @@ def write(
     ledger: Ledger,
     order: Order,
     batch_id: str,
-    requests: Sequence[Wanted],
+    requests: Sequence[tuple[int, Wanted]],
     *,
     caps: SpendSettings,
     provider: str,
     login: str,
     now: Moment,
 ) -> tuple[list[Item], str]:
-    """Write down a batch that is about to be sent: of `requests` as many from the first on as there is room
-    for. Return their items, and why it is not all of them.
+    """Write down a batch that is about to be sent: of `requests`, each with its number in it, as many from
+    the first on as there is room for. Return their items, and why it is not all of them.
 
     Their calls count from now on at what they may cost at most.
     """
@@ -78,24 +78,56 @@ def write(
     with ledger.transaction():
         room = Room(ledger, caps, order, now=at)
         taken = []
-        for request in requests:
+        for number, request in requests:
             if not room.take(request):
                 break
-            taken.append(request)
+            taken.append((number, request))
         if taken:
             ledger.execute(
                 f"INSERT INTO batches ({BATCH_COLUMNS}) VALUES (?, ?, 'written', '', ?, ?, ?, NULL, NULL, 0)",
                 (batch_id, order.id, login, len(taken), at),
             )
         items = [
-            _enter(ledger, order, batch_id, number, request, provider=provider, at=at)
-            for number, request in enumerate(taken, start=1)
+            _enter(ledger, order.id, batch_id, custom_id(batch_id, number), request, provider=provider, at=at)
+            for number, request in taken
         ]
     return items, room.refused
 
 
+def custom_id(batch_id: str, number: int) -> str:
+    """Return the id under which the provider gives the result of the request `number` of a batch."""
+    return f"rv-{batch_id}-{number}"
+
+
+def is_of(batch_id: str, request: str) -> bool:
+    """Whether a request of that id is of that batch."""
+    return request.startswith(f"rv-{batch_id}-")
+
+
+def adopt(ledger: Ledger, batch: Batch, request: str, wanted: Wanted, *, provider: str) -> None:
+    """Go on with a request that another machine has put into `batch`, which is of an order here from now on.
+
+    Its call counts at the most it may cost, as one's own does.
+    """
+    with ledger.transaction():
+        ledger.execute(
+            f"INSERT INTO batches ({BATCH_COLUMNS}) VALUES ({_places(Batch)}) ON CONFLICT (id) DO UPDATE SET"
+            " order_id = excluded.order_id, state = excluded.state, provider_id = excluded.provider_id",
+            [getattr(batch, name) for name in names_of(Batch)],
+        )
+        ledger.execute("DELETE FROM batch_items WHERE custom_id = ?", (request,))
+        _enter(ledger, batch.order_id, batch.id, request, wanted, provider=provider, at=batch.written_at)
+
+
 def _enter(
-    ledger: Ledger, order: Order, batch_id: str, number: int, wanted: Wanted, *, provider: str, at: float
+    ledger: Ledger,
+    order_id: str,
+    batch_id: str,
+    request: str,
+    wanted: Wanted,
+    *,
+    provider: str,
+    at: float,
 ) -> Item:
     usage, model = wanted.estimate, wanted.model
     call_id = ledger.execute(
@@ -108,12 +140,15 @@ def _enter(
     ).lastrowid  # fmt: skip
     assert call_id is not None, "an INSERT always has a row id"
     item = Item(
-        f"rv-{batch_id}-{number}", batch_id, order.id, wanted.conversation, wanted.key, wanted.run_id,
+        request, batch_id, order_id, wanted.conversation, wanted.key, wanted.run_id,
         wanted.purpose, wanted.digest, call_id, "", wanted.asked_json,
     )  # fmt: skip
-    places = ", ".join("?" * len(names_of(Item)))
     values = [getattr(item, name) for name in names_of(Item)]
-    ledger.execute(f"INSERT INTO batch_items ({ITEM_COLUMNS}) VALUES ({places})", values)
+    ledger.execute(f"INSERT INTO batch_items ({ITEM_COLUMNS}) VALUES ({_places(Item)})", values)
     # A second reader's question is about the run there is, a first one's about a run to come.
     move(ledger, item, "asked", run_id="" if wanted.asked_json else wanted.run_id)
     return item
+
+
+def _places(kind: type[Batch] | type[Item]) -> str:
+    return ", ".join("?" * len(names_of(kind)))

@@ -33,7 +33,10 @@ _OPEN = "state IN ('waiting', 'asked', 'answered')"
 
 @record
 class Order:
-    """A backlog to be read in batches; `waits` says what it waits for, if not for a batch."""
+    """A backlog to be read in batches; `waits` says what it waits for, if not for a batch.
+
+    `team` is the id of the team for whose workers it is read, "" for one's own.
+    """
 
     id: str
     state: OrderState
@@ -42,6 +45,7 @@ class Order:
     made_at: float
     ended_at: float | None
     waits: str
+    team: str = ""
 
 
 @record
@@ -129,12 +133,13 @@ def note_order(
     model: str,
     most_dollars: float,
     now: Moment,
+    team: str = "",
 ) -> None:
     """Note an order to read conversations, each with its file's key. Raises LedgerError beside another."""
     with ledger.transaction():
         ledger.execute(
-            f"INSERT INTO batch_orders ({_ORDER}) VALUES (?, 'open', ?, ?, ?, NULL, '')",
-            (order_id, model, most_dollars, seconds(now)),
+            f"INSERT INTO batch_orders ({_ORDER}) VALUES (?, 'open', ?, ?, ?, NULL, '', ?)",
+            (order_id, model, most_dollars, seconds(now), team),
         )
         ledger.executemany(
             f"INSERT INTO batch_readings ({_READING}) VALUES (?, ?, ?, '', '', 'waiting')",
@@ -206,15 +211,41 @@ def held(ledger: Ledger) -> set[str]:
     return {row["key"] for row in ledger.rows(f"SELECT DISTINCT key FROM batch_readings WHERE {_OPEN}")}
 
 
+def keys(ledger: Ledger, order_id: str) -> set[str]:
+    """Return the keys of the files of an order."""
+    rows = ledger.rows("SELECT DISTINCT key FROM batch_readings WHERE order_id = ?", (order_id,))
+    return {row["key"] for row in rows}
+
+
 def leave_alone(ledger: Ledger, reading: BatchReading | Item, reason: str, *, now: Moment) -> None:
-    """Let a conversation be read the ordinary way, as `reason` says why; of a canceled order it is left."""
-    order = ledger.value("SELECT state FROM batch_orders WHERE id = ?", (reading.order_id,))
-    if order == "canceling":
+    """Let a conversation be read the ordinary way, as `reason` says why; of a canceled order it is left.
+
+    One of a team's gets no job: who has its transcript from the team's queue reads it.
+    """
+    state, team = ledger.rows("SELECT state, team FROM batch_orders WHERE id = ?", (reading.order_id,))[0]
+    if state == "canceling":
         move(ledger, reading, "left", reason=reason)
         return
     move(ledger, reading, "alone", reason=reason)
+    if team:
+        return
     at = seconds(now)
     jobs.enqueue(ledger, "extract_conversation", str(reading.conversation), now=at, run_after=at)
+
+
+def give_up(ledger: Ledger, order_id: str, key: str, *, now: Moment) -> None:
+    """Leave what is open of the file `key` to somebody else; what is under way for it counts as charged."""
+    with ledger.transaction():
+        rows = ledger.rows(
+            f"SELECT {ITEM_COLUMNS} FROM batch_items WHERE order_id = ? AND key = ? AND outcome = ''",
+            (order_id, key),
+        )
+        for row in rows:
+            _charge(ledger, Item(*row), now=now)
+        ledger.execute(
+            f"UPDATE batch_readings SET state = 'left' WHERE order_id = ? AND key = ? AND {_OPEN}",
+            (order_id, key),
+        )
 
 
 # -- batches ------------------------------------------------------------------------------------------
@@ -281,10 +312,15 @@ def lose(ledger: Ledger, batch_id: str, reason: str, *, now: Moment) -> None:
 
 def lose_item(ledger: Ledger, item: Item, reason: str, *, now: Moment) -> None:
     """Note that the result of one request can't be had: it counts as charged, and is read alone."""
+    _charge(ledger, item, now=now)
+    leave_alone(ledger, item, reason, now=now)
+
+
+def _charge(ledger: Ledger, item: Item, *, now: Moment) -> None:
+    """Settle a request as lost, at the most it may have cost."""
     call = ledger.row("SELECT * FROM model_calls WHERE id = ?", (item.call_id,))
     usage = Usage(call["input_tokens"], call["output_tokens"], estimated=True) if call else Usage()
     settle(ledger, item, "lost", usage, call["dollars"] if call else 0.0, now=now)
-    leave_alone(ledger, item, reason, now=now)
 
 
 # -- items --------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from pipeline.ledger.batch_schema import batches
+from pipeline.ledger.batch_schema import batches, team_orders
 
 if TYPE_CHECKING:
     import sqlite3
@@ -436,5 +436,6 @@ STEPS: tuple[Step, ...] = (
     file_writes,
     stamps,
     batches,
+    team_orders,
 )
 LATEST = len(STEPS)

@@ -2,7 +2,8 @@
 
 A queue is one folder of transcripts of one login, and who works at it holds the lease of that name: the
 memories of a folder then come into one store, in order, by one hand. Under the lease nobody else does a job
-of it, so a job that is being done when the lease is taken was left by a worker that died.
+of it, so a job that is being done when the lease is taken was left by a worker that died. What of a folder is
+read in batches is a queue beside it, under the same lease.
 """
 
 from __future__ import annotations
@@ -25,17 +26,24 @@ LEASE_SECONDS = 300.0
 """So long after the last sign of life of a machine others take over what it was at."""
 MOST_DEATHS = 5
 """As often a transcript may be tried in vain by workers that die of it."""
+BATCH = "/batch"
+"""How the name of a queue ends whose transcripts are read in batches."""
 _LEASE = "store/"
 _SILENT_SECONDS = 86_400.0
 
 
 @record
 class Wanted:
-    """A transcript to be read: its `key` in every ledger of the login, and the folder it lies in."""
+    """A transcript to be read: its `key` in every ledger of the login, and the folder it lies in.
+
+    `most` is what a person agreed to pay for it at most where it is read `in_batches`, in dollars.
+    """
 
     key: str
     project: str
     priority: int = 0
+    in_batches: bool = False
+    most: float = 0.0
 
 
 @record
@@ -49,13 +57,18 @@ class Waiting:
 
 @record
 class Item:
-    """A job that was taken: `attempts` counts those before, each of which ended without a result."""
+    """A job that was taken: `attempts` counts those before, each of which ended without a result.
+
+    `most` as in Wanted; of one that `is_canceled` nothing more is to be asked.
+    """
 
     id: int
     queue: str
     key: str
     project: str
     attempts: int
+    most: float = 0.0
+    is_canceled: bool = False
 
 
 @record
@@ -77,11 +90,11 @@ def defer(connection: psycopg.Connection[Any], team: str, wanted: Sequence[Wante
 
     names = {item.project: _queue_of(connection, team, item.project) for item in wanted}
     there = {
-        (str(name), str(key))
+        (str(name).removesuffix(BATCH), str(key))
         for name, key in connection.execute(
             "SELECT queue_name, args ->> 'key' FROM procrastinate_jobs"
             " WHERE queue_name = ANY(%s) AND status IN ('todo', 'doing', 'failed')",
-            [list(names.values())],
+            [[*names.values(), *(name + BATCH for name in names.values())]],
         )
     }
     fresh = [item for item in wanted if (names[item.project], item.key) not in there]
@@ -89,12 +102,13 @@ def defer(connection: psycopg.Connection[Any], team: str, wanted: Sequence[Wante
     for start in range(0, len(fresh), JOBS_AT_ONCE):
         jobs = [
             Job(
-                queue=names[item.project],
+                queue=names[item.project] + (BATCH if item.in_batches else ""),
                 task_name=TASK,
                 priority=item.priority,
-                lock=names[item.project],
+                # Many of a folder are read in batches at the same time, all by who has its lease.
+                lock=None if item.in_batches else names[item.project],
                 queueing_lock=None,
-                task_kwargs={"key": item.key, "project": item.project},
+                task_kwargs={"key": item.key, "project": item.project, "most": item.most},
             )
             for item in fresh[start : start + JOBS_AT_ONCE]
         ]
@@ -102,21 +116,26 @@ def defer(connection: psycopg.Connection[Any], team: str, wanted: Sequence[Wante
     return len(fresh)
 
 
-def waiting(connection: psycopg.Connection[Any], team: str, machine: str = "") -> tuple[Waiting, ...]:
+def waiting(
+    connection: psycopg.Connection[Any], team: str, machine: str = "", *, in_batches: bool = False
+) -> tuple[Waiting, ...]:
     """Return the queues of whoever asks in which something is left, the most urgent first.
 
-    For a `machine` only those in which it may work now: no other machine does, and a job is due.
+    For a `machine` only those in which it may work now: no other machine does, and a job is due. What is
+    read `in_batches` counts as due, also while it is.
     """
     rows = connection.execute(
         "SELECT DISTINCT ON (job.queue_name) job.queue_name, job.args ->> 'project', job.args ->> 'key',"
         " job.priority, job.id FROM procrastinate_jobs AS job LEFT JOIN lease ON lease.team = %(team)s"
-        " AND lease.name = %(lease)s || job.queue_name AND lease.until > clock_timestamp()"
+        " AND lease.name = %(lease)s || regexp_replace(job.queue_name, %(batch)s || '$', '')"
+        " AND lease.until > clock_timestamp()"
         " AND NOT (lease.login = session_user AND lease.machine = %(machine)s)"
         " WHERE job.status IN ('todo', 'doing')"
         " AND job.queue_name LIKE left(backlog_queue(%(team)s, ''), 14) || '/%%'"
         " AND (%(machine)s = '' OR (lease.name IS NULL AND coalesce(job.scheduled_at, '-infinity') <= now()))"
+        " AND (job.queue_name LIKE '%%' || %(batch)s) = %(in_batches)s"
         " ORDER BY job.queue_name, job.priority DESC, job.id",
-        {"team": team, "lease": _LEASE, "machine": machine},
+        {"team": team, "lease": _LEASE, "machine": machine, "batch": BATCH, "in_batches": in_batches},
     ).fetchall()
     rows.sort(key=lambda row: (-row[3], row[4]))
     return tuple(Waiting(name, project, key) for name, project, key, *_ in rows)
@@ -127,11 +146,17 @@ def take(connection: psycopg.Connection[Any], team: str, queue: str, machine: st
 
     What a worker that died was at is put back, and counts as tried. After MOST_DEATHS it has failed.
     """
+    name = _LEASE + queue.removesuffix(BATCH)
+    token = leases.take(connection, team, name, machine, seconds=LEASE_SECONDS)
+    if token is not None:
+        take_up(connection, team, queue)
+    return token
+
+
+def take_up(connection: psycopg.Connection[Any], team: str, queue: str) -> None:
+    """Put back what a worker that died was at, for who has the lease of `queue`; `take` does."""
     from procrastinate.sql import queries
 
-    token = leases.take(connection, team, _LEASE + queue, machine, seconds=LEASE_SECONDS)
-    if token is None:
-        return None
     left = connection.execute(
         "SELECT id, attempts FROM procrastinate_jobs WHERE queue_name = %s AND status = 'doing'", [queue]
     ).fetchall()
@@ -139,9 +164,30 @@ def take(connection: psycopg.Connection[Any], team: str, queue: str, machine: st
         if attempts + 1 >= MOST_DEATHS:
             given = {"job_id": job, "status": "failed", "delete_job": False}
             connection.execute(queries["finish_job"], given)
-        else:
+        elif not queue.endswith(BATCH):
             connection.execute(queries["retry_job"], _again(job, None))
-    return token
+
+
+def in_hand(connection: psycopg.Connection[Any], queue: str) -> tuple[Item, ...]:
+    """Return the jobs of `queue` that are due or being done, in their order, for who has its lease."""
+    rows = connection.execute(
+        "SELECT id, queue_name, args ->> 'key', args ->> 'project', attempts,"
+        " coalesce((args ->> 'most')::float8, 0), args ? 'canceled' FROM procrastinate_jobs"
+        " WHERE queue_name = %s AND (status = 'doing'"
+        " OR (status = 'todo' AND coalesce(scheduled_at, '-infinity') <= now()))"
+        " ORDER BY priority DESC, id",
+        [queue],
+    )
+    return tuple(Item(*row) for row in rows)
+
+
+def begin(connection: psycopg.Connection[Any], item: Item, *, tries: int) -> None:
+    """Note that `item` is being done, and that so many `tries` count if its worker dies now."""
+    connection.execute(
+        "UPDATE procrastinate_jobs SET status = 'doing', attempts = %s"
+        " WHERE id = %s AND status IN ('todo', 'doing')",
+        [tries, item.id],
+    )
 
 
 def fetch(connection: psycopg.Connection[Any], queue: str, worker: int) -> Item | None:
@@ -230,8 +276,13 @@ def unregister(connection: psycopg.Connection[Any], worker: int) -> None:
 def cancel(connection: psycopg.Connection[Any], team: str) -> tuple[str, ...]:
     """Take what waits or failed off the queues of whoever asks; return the keys.
 
-    What is being read goes on.
+    What is being read goes on; of what is read in batches nothing more is asked.
     """
+    connection.execute(
+        """UPDATE procrastinate_jobs SET args = args || '{"canceled": true}' WHERE status = 'doing'"""
+        " AND queue_name LIKE left(backlog_queue(%s, ''), 14) || '/%%' || %s",
+        [team, BATCH],
+    )
     rows = connection.execute(
         "DELETE FROM procrastinate_jobs WHERE status IN ('todo', 'failed')"
         " AND queue_name LIKE left(backlog_queue(%s, ''), 14) || '/%%' RETURNING args ->> 'key'",

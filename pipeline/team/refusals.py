@@ -57,6 +57,13 @@ CONSTRAINTS = {
     ),
     "machine_machine_check": _LENGTH,
     "machine_waiting_check": ("a number of memories that wait is below zero", _FAULT),
+    "batch_id_check": _LENGTH,
+    "batch_machine_check": _LENGTH,
+    "batch_provider_check": _LENGTH,
+    "batch_provider_id_check": _LENGTH,
+    "batch_provider_login_check": _LENGTH,
+    "batch_item_custom_id_check": _LENGTH,
+    "batch_item_work_check": _LENGTH,
     "cap_dollars_check": ("a cap can't be below zero dollars", "Name zero or more."),
     "cap_span_check": ("a cap is for a day or a month", "Name one of them."),
     "call_state_check": _SPENT,
@@ -99,7 +106,7 @@ def _broken(rule: str) -> tuple[str, str]:
         return CONSTRAINTS[rule]
     if rule.endswith("_fkey"):
         return _GONE
-    return _TWICE if rule.endswith(("_pkey", "_key")) or rule == "reply_of_work" else ("", "")
+    return _TWICE if rule.endswith(("_pkey", "_key")) or rule in ("reply_of_work", "asked_once") else ("", "")
 
 
 def turned_away(error: psycopg.Error) -> TeamError | None:

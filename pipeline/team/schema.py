@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import psycopg
 
 SCHEMA = "reverie_team"
-STEPS = ("0001", "0002", "0003", "0004", "0005")
+STEPS = ("0001", "0002", "0003", "0004", "0005", "0006")
 QUEUE = "reverie_queue"
 """Where the tables of procrastinate are, which is the engine of the queue."""
 _QUEUE_STEP = 3

@@ -5,7 +5,9 @@
     extraction_runner  one source file into its store, for the jobs and the commands
     last_look          whether anything changed in a store since what is derived was made
     batch_runner       a backlog that is read in batches, looked at now and then
+    batch_flight       a batch from when it is written down to the last of its results
     batch_results      what came of one batch, into the ledger
+    batch_books        the books it is in beside the ledger, where a team's workers read
     dream_runner       a dream over each store that was at work, where its gates are open
     derived_files      the files and search indexes that are made from memories
     recall_log         what recall did, into the ledger and into each store's counts

@@ -16,8 +16,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -35,42 +34,36 @@ from pipeline.core.errors import (
 from pipeline.core.ids import new_id
 from pipeline.domain.job import Job, JobKind
 from pipeline.extraction.outcome import Outcome
-from pipeline.ledger import batch_writing, batches, conversations, outages
+from pipeline.ledger import Ledger, batch_writing, batches, conversations, outages, runs, utterances
 from pipeline.ledger.batch_writing import Room, Wanted
 from pipeline.ledger.batches import Batch, BatchReading, Order
 from pipeline.record import changing, field, record
+from pipeline.worker.batch_books import NoBooks
+from pipeline.worker.batch_flight import Flight
 from pipeline.worker.context import WorkerContext, log_fields
 from pipeline.worker.extraction_runner import TO_READ, ExtractionRunner
 from pipeline.worker.retry import MINUTE, batch_wait
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pipeline.ledger.conversations import Conversation
     from pipeline.llm.batching import BatchProvider, BatchRequest, BatchState
     from pipeline.llm.request import Request
+    from pipeline.worker.batch_books import BatchBooks
 
 LOG = logging.getLogger("reverie.worker")
 JOB: JobKind = "batch"
-GRACE_SECONDS = 10 * MINUTE
-"""A batch that the provider does not list so long after it was written down was never sent."""
-LOOK_BACK_SECONDS = 48 * 60 * MINUTE
-"""So far back its batches are looked through: clocks may be apart."""
 MOST_REQUESTS = 1_000
 MOST_CHARS = 8_000_000
 """What one batch holds, since all of it is in memory while it is sent; the provider takes far more."""
-OTHER_LOGIN = (
-    "a batch was sent with another key or address: set that again, or give it up with"
-    " `reverie process --batch --cancel`"
-)
 NO_BATCHES = (
     "it goes on when the provider that was asked is set again, or give it up with"
     " `reverie process --batch --cancel`"
 )
 SECOND_IS_NEXT = "the second reader is to be asked"
 """Why nothing comes of looking at an answered conversation while there is no room for its question."""
-_IN_DOUBT = "it is not known yet whether the last batch was sent; nothing is sent twice"
 _LATER = 15 * MINUTE
-_LACK_SECONDS = 24 * 60 * MINUTE
-"""A result that the provider does not show so long after its batch was written down is lost."""
 
 
 @record
@@ -95,6 +88,16 @@ class _Questions:
         return len(self.wanted) >= MOST_REQUESTS or self.chars >= MOST_CHARS
 
 
+def is_whole(ledger: Ledger, item: Conversation, store: Path, *, least: int) -> bool:
+    """Whether a conversation is read as a whole: nothing of it was read into `store`, and it has as many as
+    `least` messages."""
+    rows = [u.row for u in utterances.utterances_of_conversation(ledger, item.id)]
+    if item.status != "ready" or len(rows) < least:
+        return False
+    spans = runs.rows_read(ledger, item.source_file, str(store), "turn", "conversation")
+    return not any(first <= row <= last for row in rows for first, last in spans)
+
+
 def _short_id() -> str:
     """Return a name that tells nothing: requests are named after it, and go to the provider."""
     return new_id().replace("-", "")[:16]
@@ -103,15 +106,21 @@ def _short_id() -> str:
 class BatchRunner:
     """Reads conversations in batches, one order at a time. Errors are the caller's."""
 
-    def __init__(self, context: WorkerContext, extraction: ExtractionRunner) -> None:
+    def __init__(
+        self, context: WorkerContext, extraction: ExtractionRunner, books: BatchBooks | None = None
+    ) -> None:
         self._context = context
         self._ledger = context.ledger
         self._extraction = extraction
+        self._books = books or NoBooks()
+        self._flight = Flight(context, self._books)
+        self._has_more = False
 
-    def order(self, items: Sequence[Conversation], most_dollars: float) -> None:
+    def order(self, items: Sequence[Conversation], most_dollars: float, *, team: str = "") -> None:
         """Order conversations to be read for `most_dollars` at most; the job for it is due now.
 
-        Raises ConfigError where the provider takes no batches.
+        One for a `team` has no job: its worker looks at it. Raises ConfigError where the provider takes no
+        batches.
         """
         self._provider()
         order_id, now = _short_id(), self._context.now()
@@ -123,30 +132,39 @@ class BatchRunner:
                 model=self._context.settings.model.model,
                 most_dollars=most_dollars,
                 now=now,
+                team=team,
             )
-            self._context.enqueue(JOB, order_id)
+            if not team:
+                self._context.enqueue(JOB, order_id)
 
     def run(self, job: Job) -> BatchPass:
         """Take what has come of the order of a claimed job, and ask what is next."""
         order = batches.open_order(self._ledger)
         if order is None or order.id != job.key:
             return BatchPass([], None)
+        return self.look(order, job)
+
+    def look(self, order: Order, job: Job | None = None) -> BatchPass:
+        """Take what has come of `order`, and ask what is next, for `job` if it has one."""
         try:
             provider = self._provider()
         except ConfigError as error:
             return self._without_provider(order, error)
-        reasons = [self._find(order, batch, provider) for batch in self._batches(order, "written")]
+        reasons = [self._flight.find(order, batch, provider) for batch in self._batches(order, "written")]
         failed: list[ModelError] = []
         for batch in self._batches(order, "sent"):
             try:
-                reasons.append(self._look_at(order, batch, provider, job))
+                reasons.append(self._flight.look_at(order, batch, provider, lambda: self._keep_alive(job)))
             except PROVIDER_DOWN:
                 raise
             except ModelError as error:
                 # It is about this batch alone: what came of the others is of use.
                 failed.append(error)
         outcomes: list[Outcome] = []
-        reasons.append(self._go_on(order, provider, job, outcomes))
+        self._has_more = True
+        while self._has_more:
+            self._has_more = False
+            reasons.append(self._go_on(order, provider, job, outcomes))
         if failed:
             raise failed[0]
         return self._end(order, outcomes, next(filter(None, reasons), ""))
@@ -155,7 +173,7 @@ class BatchRunner:
         """Wait until a provider is set that takes batches; an order that was canceled ends without it."""
         if order.state == "canceling":
             for batch in self._batches(order, "written", "sent"):
-                batches.lose(self._ledger, batch.id, cause(error), now=self._context.now())
+                self._flight.lose(batch, cause(error))
             return self._end(order, [], "")
         reason = f"{cause(error)}: {NO_BATCHES}"
         batches.note_wait(self._ledger, order.id, reason)
@@ -186,92 +204,16 @@ class BatchRunner:
 
         return takes_batches(self._context.provider())
 
-    @contextmanager
-    def _heard(self) -> Iterator[None]:
-        """Note it where the provider turns out to be down."""
-        try:
-            yield
-        except ModelError as error:
-            self._context.note_failure(error)
-            raise
-
     def _batches(self, order: Order, *states: str) -> list[Batch]:
         return batches.list_batches(self._ledger, order.id, *states)
 
-    def _find(self, order: Order, batch: Batch, provider: BatchProvider) -> str:
-        """Find out what became of a batch that may have been sent; return why that is open yet, or ""."""
-        now = self._context.now()
-        if batch.login != provider.login:
-            if order.state == "open":
-                return OTHER_LOGIN
-            batches.lose(self._ledger, batch.id, "nobody knows whether it was sent", now=now)
-            return ""
-        in_doubt = False
-        with self._heard():
-            for state in provider.recent_batches(batch.written_at - LOOK_BACK_SECONDS):
-                if state.requests != batch.requests or batches.is_known(self._ledger, state.id):
-                    continue
-                if not state.ended:
-                    in_doubt = True
-                elif not state.gone and self._is_ours(batch, state, provider):
-                    batches.note_sent(self._ledger, batch.id, state.id, now=now)
-                    LOG.info("batch %s was sent after all, as %s", batch.id, state.id)
-                    return ""
-        if in_doubt or now - batch.written_at < GRACE_SECONDS:
-            return _IN_DOUBT
-        LOG.warning("batch %s was never sent", batch.id)
-        batches.drop(self._ledger, batch.id, now=now)
-        return ""
-
-    def _is_ours(self, batch: Batch, state: BatchState, provider: BatchProvider) -> bool:
-        results = provider.batch_results(state.id)
-        first = next((result for result in results if result.custom_id), None)
-        return first is not None and batches.has_item(self._ledger, batch.id, first.custom_id)
-
-    def _look_at(self, order: Order, batch: Batch, provider: BatchProvider, job: Job) -> str:
-        """Take the results of a batch if it has ended; return what it waits for else, or ""."""
-        with self._heard():
-            state = provider.batch(batch.provider_id)
-        if state is None or state.gone:
-            if batch.login != provider.login and order.state == "open":
-                return OTHER_LOGIN
-            LOG.warning("the results of batch %s are not there any more", batch.provider_id)
-            reason = "the provider has the results no more"
-            batches.lose(self._ledger, batch.id, reason, now=self._context.now())
-            return ""
-        if not state.ended:
-            if order.state == "canceling" and not batch.canceled:
-                with self._heard():
-                    provider.cancel_batch(batch.provider_id)
-                batches.note_canceled(self._ledger, batch.id)
-            return ""
-        return self._take(order, batch, provider, job)
-
-    def _take(self, order: Order, batch: Batch, provider: BatchProvider, job: Job) -> str:
-        """Take the results of a batch that has ended; return what is said where some are not there."""
-        from pipeline.worker.batch_results import Results
-
-        taking, known, nobodys = Results(self._context, order, batch), 0, 0
-        with self._heard():
-            for result in provider.batch_results(batch.provider_id):
-                taking.take(result)
-                known += batches.has_item(self._ledger, batch.id, result.custom_id)
-                nobodys += not result.custom_id
-                self._context.keep_alive(job)
-        missing, now = batches.items(self._ledger, batch.id), self._context.now()
-        # Where no line is one of ours something else has answered.
-        if len(missing) > (nobodys if known else 0) and now - batch.written_at < _LACK_SECONDS:
-            return f"the results lack {len(missing)} of {batch.requests} requests; they are read again"
-        for item in missing:
-            with self._ledger.transaction():
-                batches.lose_item(self._ledger, item, "its result is not there, or can't be read", now=now)
-        batches.note_taken(self._ledger, batch.id, now=now)
-        faults.reach("batch.taken")
-        return ""
-
     # -- the next questions -----------------------------------------------------------------------
 
-    def _go_on(self, order: Order, provider: BatchProvider, job: Job, outcomes: list[Outcome]) -> str:
+    def _keep_alive(self, job: Job | None) -> None:
+        if job is not None:
+            self._context.keep_alive(job)
+
+    def _go_on(self, order: Order, provider: BatchProvider, job: Job | None, outcomes: list[Outcome]) -> str:
         """Bring in what was answered and ask what is next; return why not all is asked that could be."""
         room = Room(self._ledger, self._context.settings.spend, order, now=self._context.now())
         questions = _Questions()
@@ -289,10 +231,10 @@ class BatchRunner:
                     continue
                 self._add(questions, *found)
                 if questions.is_full:
-                    self._send(order, provider, questions)
+                    waits = self._send(order, provider, questions) or waits
                     questions = _Questions()
         if questions.wanted:
-            self._send(order, provider, questions)
+            waits = self._send(order, provider, questions) or waits
         return room.refused or waits
 
     def _held_up(self, reading: BatchReading, error: StoreError | OSError) -> str:
@@ -301,13 +243,13 @@ class BatchRunner:
         return f"{reading.key}: {cause(error)}"
 
     def _step(
-        self, reading: BatchReading, outcomes: list[Outcome], job: Job
+        self, reading: BatchReading, outcomes: list[Outcome], job: Job | None
     ) -> tuple[Wanted, Request, dict[str, Any]] | None:
         """Bring in what of a conversation was answered; return its next question, None for none.
 
         Raises StoreError or OSError where its store can't be used now.
         """
-        self._context.keep_alive(job)
+        self._keep_alive(job)
         item = conversations.conversation(self._ledger, reading.conversation)
         if item is None or item.status not in TO_READ:
             # Deleted meanwhile, or passed over by a person.
@@ -321,7 +263,7 @@ class BatchRunner:
             return None
 
     def _stepped(
-        self, reading: BatchReading, item: Conversation, outcomes: list[Outcome], job: Job
+        self, reading: BatchReading, item: Conversation, outcomes: list[Outcome], job: Job | None
     ) -> tuple[Wanted, Request, dict[str, Any]] | None:
         from pipeline.extraction import later
         from pipeline.llm.batching import Deferred, schema_for
@@ -377,43 +319,51 @@ class BatchRunner:
         questions.requests.append((request, schema))
         questions.chars += len(request.system) + sum(len(message.content) for message in request.messages)
 
-    def _send(self, order: Order, provider: BatchProvider, questions: _Questions) -> None:
-        """Write a batch down, send it, and keep its id."""
+    def _send(self, order: Order, provider: BatchProvider, questions: _Questions) -> str:
+        """Write a batch down, send it, and keep its id; return why requests were left out, if some were."""
         from pipeline.llm.batching import BatchRequest
 
-        batch_id, now = _short_id(), self._context.now()
+        batch_id = _short_id()
+        entered = self._books.write(batch_id, questions.wanted, provider)
+        for known in entered.asked:
+            self._flight.results().bring_in(order, known)
+            self._has_more = True
+        faults.reach("batch.entered")
         items, _ = batch_writing.write(
             self._ledger,
             order,
             batch_id,
-            questions.wanted,
+            [(number, questions.wanted[number - 1]) for number in entered.taken],
             caps=self._context.settings.spend,
             provider=provider.name,
             login=provider.login,
-            now=now,
+            now=self._context.now(),
         )
+        if left := [batch_writing.custom_id(batch_id, number) for number in entered.taken[len(items) :]]:
+            self._books.drop(batch_id, left)
         if not items:
-            return
+            return entered.refused
         requests = [
-            BatchRequest(item.custom_id, request, schema)
-            for item, (request, schema) in zip(items, questions.requests, strict=False)
+            BatchRequest(item.custom_id, *questions.requests[number - 1])
+            for item, number in zip(items, entered.taken, strict=False)
         ]
         faults.reach("batch.written")
         state = self._submitted(batch_id, provider, requests)
         faults.reach("batch.sent")
-        batches.note_sent(self._ledger, batch_id, state.id, now=self._context.now())
+        self._flight.sent(batch_id, state)
         outages.clear(self._ledger, provider.name)
         LOG.info("batch %s with %d requests is sent as %s", batch_id, len(items), state.id)
+        return entered.refused
 
     def _submitted(
         self, batch_id: str, provider: BatchProvider, requests: Sequence[BatchRequest]
     ) -> BatchState:
         try:
-            with self._heard():
+            with self._flight.heard():
                 return provider.submit(requests)
         except ModelError as error:
             if not error.sent:
-                batches.drop(self._ledger, batch_id, now=self._context.now())
+                self._flight.drop(batch_id)
             if isinstance(error, TooLongError):
                 raise ModelError(f"The batch is too large for the provider: {error}") from error
             raise

@@ -157,7 +157,10 @@ class WorkerContext:
 
     def note_failure(self, error: ModelError) -> None:
         """Note that the provider is down, if that is what `error` means."""
-        self._meter().note_failure(self.provider_name, error)
+        meter: Meter = self._meter()
+        if self._shared is not None:
+            meter = self._shared.meter(meter)
+        meter.note_failure(self.provider_name, error)
 
     def _meter(self) -> calls.LedgerMeter:
         return calls.LedgerMeter(
@@ -277,11 +280,11 @@ class WorkerContext:
                 jobs.fail(self.ledger, job, reason, now=self.now(), retry_at=None)
 
 
-def log_fields(job: Job, *, source: str = "", run: str = "") -> dict[str, object]:
-    """Return the fields of a log line about `job`, as `logging` takes them.
+def log_fields(job: Job | None, *, source: str = "", run: str = "") -> dict[str, object]:
+    """Return the fields of a log line about `job`, as `logging` takes them; None is work without one.
 
     `source` is the key of the transcript that is read, whose name is the session's id; `run` the run's id.
     """
-    if not source and job.kind == "extract_turn":
+    if not source and job is not None and job.kind == "extract_turn":
         source = job.key
-    return {"job": job.id, "run": run, "session": Path(source).stem if source else ""}
+    return {"job": job.id if job else 0, "run": run, "session": Path(source).stem if source else ""}

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 PATIENCE_SECONDS = queue.LEASE_SECONDS
 """So long a reply that was paid for waits for the database to come back."""
-_CAP = "the team's cap is reached"
+CAP = "the team's cap is reached"
 
 
 @changing
@@ -76,9 +76,7 @@ class TeamCalls:
     def kept(self, digest: str) -> RawReply | None:
         """Return the reply to the request of that digest which this login has paid for."""
         text = self.ask(spending.reply_to, digest)
-        if text is None:
-            return None
-        return RawReply(**{**orjson.loads(text), "usage": Usage()})
+        return None if text is None else reply_of(text)
 
 
 @changing
@@ -135,7 +133,7 @@ class _TeamMeter:
         entry = spending.Call(str(uuid4()), calls.machine, calls.project, purpose, prompt_digest)
         most = Decimal(str(budget.dollars(model, estimate)))
         if not calls.ask(spending.reserve, entry, most):
-            raise SpendError(_CAP, fix="Nothing is lost: the work waits. `reverie team cap` shows it.")
+            raise SpendError(CAP, fix="Nothing is lost: the work waits. `reverie team cap` shows it.")
         try:
             number = self._inner.begin(
                 purpose=purpose,
@@ -196,3 +194,8 @@ class _TeamMeter:
 
     def note_limit(self, remaining_fraction: float, *, resets_at: float | None) -> None:
         self._inner.note_limit(remaining_fraction, resets_at=resets_at)
+
+
+def reply_of(text: str) -> RawReply:
+    """Return a reply that the database has kept as `text`; it costs nothing any more."""
+    return RawReply(**{**orjson.loads(text), "usage": Usage()})

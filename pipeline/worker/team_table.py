@@ -51,9 +51,14 @@ class Table:
         """Return what the database answers to `work` about the team."""
         return self.line.ask(lambda connection: work(connection, self.served.team, *values, **named))
 
+    def ask_plain(self, work: Callable[..., Any], *values: Any, **named: Any) -> Any:
+        """Return what the database answers to `work`, whichever team it is about."""
+        return self.line.ask(lambda connection: work(connection, *values, **named))
+
     def fetch(self, name: str) -> Item | None:
         """Take the first job of the queue `name`."""
-        return self.line.ask(lambda connection: queue.fetch(connection, name, self.number))
+        found: Item | None = self.ask_plain(queue.fetch, name, self.number)
+        return found
 
     def end(self) -> None:
         """Take leave of the database."""
@@ -65,14 +70,13 @@ class Table:
 
 
 class Pulse:
-    """Shows that a worker lives while it has a lease, from a thread of its own. A lost lease stays lost."""
+    """Shows that a worker lives while it has leases, from a thread of its own. A lost lease stays lost."""
 
-    def __init__(self, table: Table, token: str) -> None:
+    def __init__(self, table: Table) -> None:
         self._line = Line(table.served.address)
-        self._team, self._token, self._number = table.served.team, token, table.number
+        self._team, self._number = table.served.team, table.number
         self._is_over = Event()
-        self._kept_at = time.monotonic()
-        self._is_lost = False
+        self._kept_at: dict[str, float] = {}
         self._thread = Thread(target=self._beat, name="pulse", daemon=True)
 
     def __enter__(self) -> Pulse:
@@ -84,20 +88,30 @@ class Pulse:
         self._thread.join()
         self._line.close()
 
-    def holds(self) -> bool:
-        """Return whether the lease is still this worker's, as far as can be known."""
-        return not self._is_lost and time.monotonic() - self._kept_at < queue.LEASE_SECONDS
+    def add(self, token: str) -> None:
+        """Keep the lease of `token`, which was taken just now, from now on."""
+        self._kept_at[token] = time.monotonic()
+
+    def drop(self, token: str) -> None:
+        """Keep the lease of `token` no more."""
+        self._kept_at.pop(token, None)
+
+    def holds(self, token: str) -> bool:
+        """Return whether the lease of `token` is still this worker's, as far as can be known."""
+        kept_at = self._kept_at.get(token)
+        return kept_at is not None and time.monotonic() - kept_at < queue.LEASE_SECONDS
 
     def _beat(self) -> None:
         while not self._is_over.wait(queue.LEASE_SECONDS / _BEATS):
             try:
-                if not self._line.ask(self._keep):
-                    self._is_lost = True
-                    return
-                self._kept_at = time.monotonic()
+                self._line.ask(self._keep)
             except TeamError as error:
                 LOG.warning("no sign of life could be given: %s", error)
 
-    def _keep(self, connection: Any) -> bool:
+    def _keep(self, connection: Any) -> None:
         queue.beat(connection, self._number)
-        return leases.keep(connection, self._team, self._token, seconds=queue.LEASE_SECONDS)
+        for token in list(self._kept_at):
+            if not leases.keep(connection, self._team, token, seconds=queue.LEASE_SECONDS):
+                self.drop(token)
+            elif token in self._kept_at:
+                self._kept_at[token] = time.monotonic()

@@ -13,6 +13,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
+from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
@@ -39,6 +40,7 @@ from pipeline.team.queue import Item, Waiting
 from pipeline.text.humanize import count
 from pipeline.worker import retry
 from pipeline.worker.retry import Decision, Stop, Wait
+from pipeline.worker.team_batches import TeamBatches
 from pipeline.worker.team_calls import TeamCalls
 from pipeline.worker.team_table import Pulse, Served, Table
 
@@ -94,11 +96,17 @@ class TeamWorker:
         self._stop = stop
         self._tell = tell
         self._closed_until: dict[str, float] = {}
+        self._batches: dict[str, TeamBatches] = {}
         self.done = Done()
 
-    def run(self, *, until_empty: bool = False) -> Done:
-        """Work until `stop` is set, or with `until_empty` until nothing is left that can be done here."""
+    def run(self, *, until_empty: bool = False, once: bool = False) -> Done:
+        """Work until `stop` is set, or with `until_empty` until nothing is left that can be done here.
+
+        With `once` what can be done now is done, and what has to wait is left.
+        """
         tables = [Table(served) for served in self._served]
+        for table in tables:
+            self._batches[table.served.team] = self._batches_of(table)
         try:
             while not self._stop.is_set():
                 self.done.waiting = ""
@@ -108,26 +116,44 @@ class TeamWorker:
                 dreamt = [self._dream(table) for table in tables]
                 if any(dreamt):
                     continue
-                if until_empty and not any(self._is_open(table) for table in tables):
+                if once or (until_empty and not any(self._is_open(table) for table in tables)):
                     break
                 self._stop.wait(POLL_SECONDS)
         finally:
             for table in tables:
+                self._batches[table.served.team].end()
                 table.end()
         return self.done
+
+    def _batches_of(self, table: Table) -> TeamBatches:
+        return TeamBatches(
+            table,
+            self._machine,
+            self._worker,
+            file=self._file,
+            take_in=_take_in,
+            do=self._do,
+            tell=self._tell,
+        )
 
     def _look(self, table: Table) -> bool:
         """Work at one queue of a team; False where there is none, or nothing can be asked now."""
         try:
             if self._is_closed(table):
                 return False
+            in_batches = self._batches[table.served.team]
             for found in table.ask(queue.waiting, self._machine):
                 if self._file(found.key) is None:
                     self.done.absent.add(found.key)
                     continue
-                token = table.ask(queue.take, found.name, self._machine)
+                if held := in_batches.token(found.name):
+                    table.ask(queue.take_up, found.name)
+                token = held or table.ask(queue.take, found.name, self._machine)
                 if token is not None:
-                    return self._serve(table, found, token)
+                    return self._serve(table, found, token, is_kept=held is not None)
+            if in_batches.look():
+                return True
+            self.done.waiting = self.done.waiting or in_batches.waiting
         except TeamError as error:
             self._wait_for(table, str(error))
         return False
@@ -144,8 +170,10 @@ class TeamWorker:
             if token is None:
                 return False
             try:
-                with Pulse(table, token) as pulse:
-                    calls = TeamCalls(table.line, table.served.team, self._machine, pulse.holds, "team")
+                with Pulse(table) as pulse:
+                    pulse.add(token)
+                    holds = partial(pulse.holds, token)
+                    calls = TeamCalls(table.line, table.served.team, self._machine, holds, "team")
                     self._dream_over(table, token, calls)
             finally:
                 table.ask(leases.give_back, token)
@@ -189,23 +217,28 @@ class TeamWorker:
     def _is_open(self, table: Table) -> bool:
         """Whether anything is left for this login that this machine can do, now or when another one dies."""
         try:
-            return any(self._file(found.key) for found in table.ask(queue.waiting))
+            found = [*table.ask(queue.waiting), *table.ask(queue.waiting, in_batches=True)]
+            return any(self._file(each.key) for each in found)
         except TeamError:
             return True
 
-    def _serve(self, table: Table, found: Waiting, token: str) -> bool:
+    def _serve(self, table: Table, found: Waiting, token: str, *, is_kept: bool) -> bool:
+        """Work at a queue under the lease of `token`, which goes back then unless it `is_kept`."""
         worked = False
-        with Pulse(table, token) as pulse:
-            calls = TeamCalls(table.line, table.served.team, self._machine, pulse.holds, found.project)
-            while not self._stop.is_set() and pulse.holds():
+        with Pulse(table) as pulse:
+            pulse.add(token)
+            holds = partial(pulse.holds, token)
+            calls = TeamCalls(table.line, table.served.team, self._machine, holds, found.project)
+            while not self._stop.is_set() and holds():
                 item = table.fetch(found.name)
                 if item is None:
                     break
                 worked = True
                 if not self._do(table, token, calls, item):
                     break
-        with suppress(TeamError):  # It runs out by itself.
-            table.ask(leases.give_back, token)
+        if not is_kept:
+            with suppress(TeamError):  # It runs out by itself.
+                table.ask(leases.give_back, token)
         return worked
 
     def _do(self, table: Table, token: str, calls: TeamCalls, item: Item) -> bool:
@@ -295,8 +328,8 @@ class TeamWorker:
         return None
 
 
-def _read(worker: Worker, path: Path, key: str) -> list[Outcome]:
-    """Take the transcript in and read all of it that was not read here."""
+def _take_in(worker: Worker, path: Path, key: str) -> None:
+    """Bring a transcript into the ledger, for whoever reads it here."""
     context = worker.context
     done = ingest_file(
         context.ledger,
@@ -310,6 +343,11 @@ def _read(worker: Worker, path: Path, key: str) -> list[Outcome]:
     if done.key != key:
         raise InputError(f"it is {done.key} in the ledger", file=str(path), fix="Rename the folder.")
     conversation_states.take_back(context.ledger, key, now=context.clock.now())
+
+
+def _read(worker: Worker, path: Path, key: str) -> list[Outcome]:
+    """Take the transcript in and read all of it that was not read here."""
+    _take_in(worker, path, key)
     return worker.read_file(key)
 
 

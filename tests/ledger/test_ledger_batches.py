@@ -40,8 +40,16 @@ def written(led: Ledger, number: int = 5, most: float = 10.0, **caps: Any) -> tu
         for n in range(1, number + 1)
     ]
     settings = SpendSettings(**(CAPS | caps))
+    numbered = list(enumerate(wanted, start=1))
     return write(
-        led, order(led, number, most), "b1", wanted, caps=settings, provider="anthropic", login="l", now=START
+        led,
+        order(led, number, most),
+        "b1",
+        numbered,
+        caps=settings,
+        provider="anthropic",
+        login="l",
+        now=START,
     )
 
 

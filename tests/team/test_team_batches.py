@@ -1,0 +1,255 @@
+"""A team's backlog in batches: at half the price, within all caps, and once, whichever machine dies."""
+
+import json
+from decimal import Decimal
+
+import pytest
+
+from pipeline.team import batches, queue, spending
+from tests.support.batch_api import serving_batches
+from tests.support.loopback import well
+from tests.support.model import is_second
+from tests.support.team_machines import Machine, keep_facts, said_in, talk, telling
+
+pytestmark = pytest.mark.postgres
+LATER = "2027-01-01T08:00:00+00:00"
+NUMBER = 6
+ALL = {telling(number): 1 for number in range(NUMBER)}
+
+
+@pytest.fixture
+def api():
+    with serving_batches(keep_facts) as api:
+        api.ping = well
+        api.at_once = False
+        yield api
+
+
+@pytest.fixture
+def laptop(work, tmp_path, api):
+    """Ann's laptop, whose project is in the team; six old sessions of three projects are on it."""
+    machine = Machine(tmp_path / "laptop", api.environment)
+    machine.folder.mkdir(parents=True)
+    for number in range(NUMBER):
+        talk(machine.projects, f"project-{number % 3}", number)
+    assert machine.reverie("ingest", "--dir", str(machine.projects)).returncode == 0
+    done = machine.reverie("team", "join", work.name, "--database", work.server.url("ann"))
+    assert done.returncode == 0, done.stderr
+    return machine
+
+
+@pytest.fixture
+def box(work, laptop, tmp_path, api):
+    """A machine of Ann's that has her laptop's transcripts."""
+    return Machine(tmp_path / "box", api.environment, laptop.projects)
+
+
+def give(laptop):
+    found = laptop.told("process", "--all", "--team", "--batch", "--yes")
+    assert found["given"] == NUMBER
+    return found
+
+
+def look(work, box, *words, **env):
+    """Let a machine do what can be done now; return how its worker ended and what it said."""
+    process = box.begin(work.name, work.server.url("ann"), "--once", "--json", *words, **env)
+    out, err = process.communicate(timeout=120)
+    return process.returncode, json.loads(out) if out else {}, err
+
+
+def finish(work, box, api, looks=6):
+    """Let batches end and look again until nothing is left; return what was read meanwhile."""
+    read = 0
+    for _ in range(looks):
+        code, found, err = look(work, box)
+        assert code == 0, err
+        read += found["read"]
+        if not work.as_("ann", queue.open_of_mine, work.team):
+            return read
+        api.end()
+    raise AssertionError(f"no end: {err}")
+
+
+def asked(api):
+    """Return how often first readers were charged about each fact, and how often second ones were at all."""
+    first = [prompt for prompt, times in api.charged.items() for _ in range(times) if not is_second(prompt)]
+    return said_in(first), sum(times for prompt, times in api.charged.items() if is_second(prompt))
+
+
+def run_out(work):
+    work.server.sql("UPDATE reverie_team.lease SET until = now() - interval '1 second'")
+
+
+def spent(work):
+    return work.as_("ann", spending.spent, work.team, "day")
+
+
+def test_a_backlog_is_read_in_batches_at_half_the_price(work, laptop, box, api, tmp_path):
+    estimate = laptop.told("process", "--all", "--team", "--batch", "--estimate")
+    singly = laptop.told("process", "--all", "--team", "--estimate")
+    assert estimate["conversations"] == NUMBER
+    assert estimate["dollars"] == pytest.approx(singly["dollars"] / 2, rel=0.01)
+    give(laptop)
+    code, found, err = look(work, box)
+    assert (code, found["read"]) == (0, 0), err
+    assert [len(batch.requests) for batch in api.batches] == [NUMBER]
+    flying = work.as_("ann", batches.flying, work.team)
+    assert (flying.batches, flying.requests) == (1, NUMBER)
+    assert flying.dollars == spent(work) > 0
+    # Nothing came yet, so a second look asks nothing.
+    assert look(work, box)[0] == 0
+    assert len(api.batches) == 1
+    assert finish(work, box, api) == NUMBER
+    assert (box.facts(), laptop.facts()) == (ALL, {})
+    assert asked(api) == (ALL, NUMBER)
+    assert (api.single, len(api.batches)) == ([], 2)
+    assert work.as_("ann", batches.flying, work.team).requests == 0
+    (mine,) = [row for row in work.as_("ann", queue.progress, work.team) if row.login == "ann"]
+    assert (mine.waiting, mine.doing, mine.failed, mine.read) == (0, 0, 0, NUMBER)
+    # The same singly, by another member's box of the same size, costs twice that.
+    with box.ledger() as ledger:
+        booked = ledger.value("SELECT sum(dollars) FROM model_calls")
+    assert float(spent(work)) == pytest.approx(booked)
+
+
+@pytest.mark.parametrize(
+    "point",
+    [
+        "batch.entered",
+        "batch.written",
+        "batch.sent",
+        "batch.result_settled",
+        "batch.result_kept#3",
+        "batch.taken",
+        "store.files_replaced",
+        "team.read#2",
+    ],
+)
+def test_a_machine_that_dies_anywhere_goes_on_and_nothing_is_paid_twice(work, laptop, box, api, point):
+    give(laptop)
+    died = []
+    for _ in range(4):
+        code, _, err = look(work, box, REVERIE_CRASH_AT=point)
+        died.append(code)
+        assert code in (0, -9), err
+        api.end()
+    assert -9 in died
+    later = (
+        {"REVERIE_NOW": "2027-01-01T08:00:00+00:00"} if point in ("batch.entered", "batch.written") else {}
+    )
+    for _ in range(6):
+        code, _, err = look(work, box, **later)
+        assert code == 0, err
+        api.end()
+    assert work.as_("ann", queue.open_of_mine, work.team) == 0
+    assert box.facts() == ALL
+    assert asked(api) == (ALL, NUMBER)
+    assert api.single == []
+
+
+@pytest.mark.parametrize("point", ["batch.sent", "batch.result_settled#4", "batch.taken"])
+def test_another_machine_takes_over_what_is_under_way_and_pays_nothing_twice(
+    work, laptop, box, api, tmp_path, point
+):
+    give(laptop)
+    other = Machine(tmp_path / "other", api.environment, laptop.projects)
+    for _ in range(3):
+        if look(work, box, REVERIE_CRASH_AT=point)[0] == -9:
+            break
+        api.end()
+    else:
+        raise AssertionError(f"{point} was not reached")
+    assert (box.facts(), api.single) == ({}, [])
+    # Its lease holds yet: nobody else touches what it is at.
+    assert look(work, other)[1]["read"] == 0
+    assert len(api.batches) == 1
+    run_out(work)
+    api.end()
+    assert finish(work, other, api) == NUMBER
+    assert (other.facts(), box.facts()) == (ALL, {})
+    assert asked(api) == (ALL, NUMBER)
+    # The first one comes back: what it was at is not its any more.
+    code, found, err = look(work, box)
+    assert (code, found["read"], box.facts()) == (0, 0, {}), err
+    assert asked(api) == (ALL, NUMBER)
+
+
+def test_a_batch_is_as_large_as_the_teams_cap_leaves_room_for(work, laptop, box, api):
+    give(laptop)
+    assert laptop.reverie("team", "cap", "day", "0.20").returncode == 0
+    code, _, err = look(work, box)
+    assert code == 0, err
+    first = len(api.batches[0].requests)
+    assert 0 < first < NUMBER
+    assert spent(work) <= Decimal("0.20")
+    assert "cap is reached" in err
+    assert laptop.reverie("team", "cap", "day", "none").returncode == 0
+    api.end()
+    finish(work, box, api, looks=10)
+    assert box.facts() == ALL
+    assert asked(api) == (ALL, NUMBER)
+
+
+def test_what_expires_or_fails_is_asked_singly(work, laptop, box, api):
+    api.fate = lambda prompt: (
+        "expired" if telling(0) in prompt else "errored" if telling(1) in prompt else "succeeded"
+    )
+    give(laptop)
+    assert finish(work, box, api) == NUMBER
+    assert box.facts() == ALL
+    assert asked(api) == (ALL, NUMBER)
+    # Both readers of the two.
+    assert len(api.single) == 4
+
+
+def test_canceled_ones_are_taken_back_and_what_was_answered_is_kept(work, laptop, box, api):
+    give(laptop)
+    look(work, box)
+    found = laptop.told("process", "--team", "--cancel")
+    assert found == {"taken_back": 0, "requests_in_batches": NUMBER}
+    code, _, err = look(work, box)
+    assert code == 0, err
+    assert api.batches[0].canceling
+    api.end()
+    code, _, err = look(work, box)
+    assert code == 0, err
+    assert len(api.batches) == 1
+    assert (asked(api), api.single) == (({}, 0), [])
+    assert spent(work) == 0
+    assert laptop.told("process", "--team", "--cancel")["taken_back"] == NUMBER
+    assert work.as_("ann", queue.open_of_mine, work.team) == 0
+    # They are the laptop's again.
+    assert laptop.reverie("process", "--all").returncode == 0
+    assert laptop.facts() == ALL
+
+
+def test_a_worker_whose_provider_takes_no_batches_leaves_them(work, laptop, box, api):
+    give(laptop)
+    code, found, err = look(work, box, REVERIE_MODEL__PROVIDER="offline")
+    assert code == 0, err
+    assert "takes no batches" in found["waiting"]
+    assert work.as_("ann", queue.open_of_mine, work.team) == NUMBER
+    assert finish(work, box, api) == NUMBER
+
+
+def test_another_login_sees_no_batch(work, laptop, box):
+    work.enter("bob")
+    give(laptop)
+    look(work, box)
+    count = "SELECT (SELECT count(*) FROM batch), (SELECT count(*) FROM batch_item)"
+    assert work.as_("bob", lambda connection: connection.execute(count).fetchone()) == (0, 0)
+    assert work.as_("ann", lambda connection: connection.execute(count).fetchone()) == (1, NUMBER)
+    (item,) = work.server.sql("SELECT custom_id FROM reverie_team.batch_item LIMIT 1")[0]
+    given = {"dollars": Decimal(0), "read_tokens": 0, "written_tokens": 0}
+    work.as_("bob", batches.settle, work.team, item, "{}", **given)
+    work.as_("bob", batches.drop, work.team, item.split("-")[1], None)
+    assert work.as_("ann", batches.flying, work.team).requests == NUMBER
+
+
+def test_nothing_that_was_said_is_in_what_tells_a_question(work, laptop, box):
+    give(laptop)
+    look(work, box)
+    rows = work.server.sql("SELECT b::text || i::text FROM reverie_team.batch b, reverie_team.batch_item i")
+    text = " ".join(row[0] for row in rows)
+    assert text
+    assert "port" not in text and "project" not in text
