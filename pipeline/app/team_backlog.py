@@ -216,7 +216,7 @@ def serve(
             yield found
 
     machine = machine_id(app.home)
-    return TeamWorker(served, machine, roots, worker, dreams=app.settings.dream, stop=stop, tell=tell).run(
+    return TeamWorker(served, machine, roots, worker, settings=app.settings, stop=stop, tell=tell).run(
         until_empty=until_empty, once=once
     )
 

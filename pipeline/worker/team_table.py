@@ -32,12 +32,12 @@ class Served:
 
 
 class Table:
-    """A team's database as one worker sees it."""
+    """A team's database as one worker sees it; it tries a transcript `attempts` times."""
 
-    def __init__(self, served: Served) -> None:
+    def __init__(self, served: Served, *, attempts: int) -> None:
         self.served = served
         self.line = Line(served.address)
-        self.attempts = 3
+        self.attempts = attempts
         self._number: int | None = None
 
     @property

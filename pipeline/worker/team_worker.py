@@ -45,7 +45,7 @@ from pipeline.worker.team_calls import TeamCalls
 from pipeline.worker.team_table import Pulse, Served, Table
 
 if TYPE_CHECKING:
-    from pipeline.config import DreamSettings
+    from pipeline.config import Settings
     from pipeline.extraction.outcome import Outcome
     from pipeline.worker.jobs import Worker
 
@@ -84,11 +84,12 @@ class TeamWorker:
         roots: Sequence[Path],
         worker: Callable[[TeamCalls], AbstractContextManager[Worker]],
         *,
-        dreams: DreamSettings,
+        settings: Settings,
         stop: Event,
         tell: Callable[[str], object],
     ) -> None:
-        self._dreams = dreams
+        self._dreams = settings.dream
+        self._attempts = settings.extraction.attempts
         self._served = served
         self._machine = machine
         self._roots = roots
@@ -104,7 +105,7 @@ class TeamWorker:
 
         With `once` what can be done now is done, and what has to wait is left.
         """
-        tables = [Table(served) for served in self._served]
+        tables = [Table(served, attempts=self._attempts) for served in self._served]
         for table in tables:
             self._batches[table.served.team] = self._batches_of(table)
         try:
