@@ -14,6 +14,8 @@ from tests.support.team_machines import Machine, keep_facts, said_in, talk, tell
 
 pytestmark = pytest.mark.postgres
 NUMBER = 4
+CAP = "0.06"
+"""Dollars a day that leave room for some of these requests."""
 SELDOM = ("batch.written", "batch.result_kept#3", "batch.taken", "store.files_replaced", "team.read#2")
 """Where it dies besides, in the long run alone."""
 ALL = {telling(number): 1 for number in range(NUMBER)}
@@ -181,12 +183,12 @@ def test_another_machine_takes_over_what_is_under_way_and_pays_nothing_twice(
 
 def test_a_batch_is_as_large_as_the_teams_cap_leaves_room_for(work, laptop, box, api):
     give(laptop)
-    assert laptop.reverie("team", "cap", "day", "0.20").returncode == 0
+    assert laptop.reverie("team", "cap", "day", CAP).returncode == 0
     code, _, err = look(work, box)
     assert code == 0, err
     first = len(api.batches[0].requests)
     assert 0 < first < NUMBER
-    assert spent(work) <= Decimal("0.20")
+    assert spent(work) <= Decimal(CAP)
     assert "cap is reached" in err
     assert laptop.reverie("team", "cap", "day", "none").returncode == 0
     api.end()
@@ -241,20 +243,26 @@ def test_another_login_sees_no_batch(work, laptop, box):
     work.enter("bob")
     give(laptop)
     look(work, box)
-    count = "SELECT (SELECT count(*) FROM batch), (SELECT count(*) FROM batch_item)"
-    assert work.as_("bob", lambda connection: connection.execute(count).fetchone()) == (0, 0)
-    assert work.as_("ann", lambda connection: connection.execute(count).fetchone()) == (1, NUMBER)
-    (item,) = work.server.sql("SELECT custom_id FROM reverie_team.batch_item LIMIT 1")[0]
+    assert seen_by(work, "bob") == []
+    names = seen_by(work, "ann")
+    assert len(names) == NUMBER
     given = {"dollars": Decimal(0), "read_tokens": 0, "written_tokens": 0}
-    work.as_("bob", batches.settle, work.team, item, "{}", **given)
-    work.as_("bob", batches.drop, work.team, item.split("-")[1], None)
+    work.as_("bob", batches.settle, work.team, names[0], "{}", **given)
+    work.as_("bob", batches.drop, work.team, names[0].split("-")[1], None)
     assert work.as_("ann", batches.flying, work.team).requests == NUMBER
+
+
+def seen_by(work, login):
+    """Return the requests of the team that a login can read."""
+    sql = "SELECT custom_id FROM batch_item JOIN batch USING (team) WHERE team = %s"
+    return [name for (name,) in work.as_(login, lambda connection: connection.execute(sql, [work.team]))]
 
 
 def test_nothing_that_was_said_is_in_what_tells_a_question(work, laptop, box):
     give(laptop)
     look(work, box)
-    rows = work.server.sql("SELECT b::text || i::text FROM reverie_team.batch b, reverie_team.batch_item i")
-    text = " ".join(row[0] for row in rows)
-    assert text
+    sql = "SELECT batch::text || batch_item::text FROM batch JOIN batch_item USING (team) WHERE team = %s"
+    rows = work.as_("ann", lambda connection: connection.execute(sql, [work.team]).fetchall())
+    text = " ".join(row for (row,) in rows)
+    assert len(rows) == NUMBER
     assert "port" not in text and "project" not in text
