@@ -15,13 +15,14 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, suppress
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING
 
 from pipeline.core.errors import ODD_DATA, BusyError, InputError, ReverieError, TeamError, cause
 from pipeline.ledger import batches, conversations
 from pipeline.record import changing, field
 from pipeline.team import leases, queue
-from pipeline.team.queue import Item
+from pipeline.team.queue import Item, Waiting
 from pipeline.worker.batch_runner import BatchPass, BatchRunner, is_whole
 from pipeline.worker.extraction_runner import TO_READ
 from pipeline.worker.retry import MINUTE
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from pipeline.worker.jobs import Worker
 
 LOG = logging.getLogger("reverie.worker")
+ABSENT_SECONDS = 600.0
+"""So long a transcript waits that is not on the machine which had its turn."""
 Do = Callable[[Table, str, TeamCalls, Item], bool]
 """Reads what is left of one transcript, and settles its job."""
 
@@ -54,8 +57,9 @@ class _Folder:
 class TeamBatches:
     """What one worker reads of one team in batches.
 
-    `worker` opens the home's worker; `file` finds a transcript by its key; `take_in` brings one into the
-    ledger, and `do` does the rest of it when its batches are through.
+    `worker` opens the home's worker; `is_here` tells whether a queue's folder is on this machine, and `file`
+    finds a transcript by its key; `take_in` brings one into the ledger, and `do` does the rest of it when its
+    batches are through. `stop` ends that between two of them.
     """
 
     def __init__(
@@ -64,11 +68,15 @@ class TeamBatches:
         machine: str,
         worker: Callable[[TeamCalls], AbstractContextManager[Worker]],
         *,
+        is_here: Callable[[Waiting], bool],
         file: Callable[[str], Path | None],
         take_in: Callable[[Worker, Path, str], object],
         do: Do,
+        stop: Event,
         tell: Callable[[str], object],
     ) -> None:
+        self._is_here = is_here
+        self._stop = stop
         self._table = table
         self._machine = machine
         self._worker = worker
@@ -125,7 +133,7 @@ class TeamBatches:
                 self._folders.pop(folder.name)
                 self._due = 0.0
         for found in self._table.ask(queue.waiting, self._machine, in_batches=True):
-            if found.name in self._folders or self._file(found.key) is None:
+            if found.name in self._folders or not self._is_here(found):
                 continue
             token = self._table.ask(queue.take, found.name, self._machine)
             if token is not None:
@@ -181,7 +189,9 @@ class TeamBatches:
                 (folder, item)
                 for folder in self._folders.values()
                 for key, item in folder.items.items()
-                if key in read and not batches.holds(ledger, key) and not self._put_off(ledger, folder, item)
+                if (key in read or item.is_canceled)
+                and not batches.holds(ledger, key)
+                and not self._put_off(ledger, folder, item)
             ]
         self._has_order = found is not None and found.wait is not None
         self._wait(found.reason if found else "", found.wait or 0.0 if found else 0.0)
@@ -199,7 +209,10 @@ class TeamBatches:
         for folder in self._folders.values():
             for key, item in folder.items.items():
                 path = self._file(key)
-                if path is None or item.is_canceled:
+                if item.is_canceled:
+                    continue
+                if path is None:
+                    self._leave(folder, item)
                     continue
                 whole = self._taken_in(worker, path, item)
                 wanted += whole
@@ -212,6 +225,12 @@ class TeamBatches:
         runner.order(wanted, most, team=self._table.served.team)
         self._tell(f"{len(wanted):,} conversations are read in batches for {self._table.served.name}")
         return batches.open_order(worker.context.ledger)
+
+    def _leave(self, folder: _Folder, item: Item) -> None:
+        """Leave a transcript that is not here to another machine."""
+        self._table.ask_plain(queue.begin, item, tries=item.attempts)
+        self._table.ask(queue.put_back, folder.token, item, seconds=ABSENT_SECONDS, counted=False)
+        self._tell(f"{item.key} is not on this machine")
 
     def _taken_in(self, worker: Worker, path: Path, item: Item) -> list[Conversation]:
         """Bring a transcript into the ledger, and return its conversations that are read as a whole.
@@ -269,7 +288,7 @@ class TeamBatches:
         if not item.is_canceled:
             return False
         found = conversations.list_conversations(ledger, key=item.key)
-        if not any(each.status in TO_READ for each in found):
+        if found and not any(each.status in TO_READ for each in found):
             return False
         self._table.ask(queue.put_back, folder.token, item, seconds=None)
         self._tell(f"{item.key}: canceled; `reverie process --team --cancel` takes it back")
@@ -279,6 +298,8 @@ class TeamBatches:
         """Do the rest of the transcripts whose batches are through; whether there was one."""
         ready, self._ready = self._ready, []
         for number, (folder, item) in enumerate(ready):
+            if self._stop.is_set():
+                return False
             holds = partial(self._beating.holds, folder.token)
             calls = TeamCalls(self._table.line, self._table.served.team, self._machine, holds, folder.project)
             if not holds() or not self._do(self._table, folder.token, calls, item):

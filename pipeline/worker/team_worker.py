@@ -40,7 +40,7 @@ from pipeline.team.queue import Item, Waiting
 from pipeline.text.humanize import count
 from pipeline.worker import retry
 from pipeline.worker.retry import Decision, Stop, Wait
-from pipeline.worker.team_batches import TeamBatches
+from pipeline.worker.team_batches import ABSENT_SECONDS, TeamBatches
 from pipeline.worker.team_calls import TeamCalls
 from pipeline.worker.team_table import Pulse, Served, Table
 
@@ -51,8 +51,6 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("reverie.worker")
 POLL_SECONDS = 2.0
-ABSENT_SECONDS = 600.0
-"""So long a transcript waits that is not on the machine which had its turn."""
 LEAST_REVISIONS = 5
 """Revisions since the last dream that make another over a team's memories worth while."""
 CLOSED_SECONDS = 60.0
@@ -131,9 +129,11 @@ class TeamWorker:
             table,
             self._machine,
             self._worker,
+            is_here=self._is_here,
             file=self._file,
             take_in=_take_in,
             do=self._do,
+            stop=self._stop,
             tell=self._tell,
         )
 
@@ -144,7 +144,7 @@ class TeamWorker:
                 return False
             in_batches = self._batches[table.served.team]
             for found in table.ask(queue.waiting, self._machine):
-                if self._file(found.key) is None:
+                if not self._is_here(found):
                     self.done.absent.add(found.key)
                     continue
                 if held := in_batches.token(found.name):
@@ -320,6 +320,14 @@ class TeamWorker:
         if reached:
             self._wait_for(table, f"the team's cap of {reached[0]} is reached")
         return bool(reached)
+
+    def _is_here(self, found: Waiting) -> bool:
+        """Whether the folder of a queue is on this machine; of its transcripts some may be gone."""
+        return any(
+            (root / found.project).is_dir()
+            and (root / found.project).resolve().is_relative_to(root.resolve())
+            for root in self._roots
+        )
 
     def _file(self, key: str) -> Path | None:
         for root in self._roots:

@@ -80,7 +80,7 @@ def test_another_login_sees_nothing_of_it_and_gets_nothing_done(work, laptop):
 
 def test_what_nobody_has_begun_is_taken_back(work, laptop, api):
     give(laptop)
-    assert laptop.told("process", "--team", "--cancel") == {"taken_back": 6}
+    assert laptop.told("process", "--team", "--cancel") == {"taken_back": 6, "requests_in_batches": 0}
     assert work.as_("ann", queue.open_of_mine, work.team) == 0
     assert laptop.reverie("process", "--all").returncode == 0
     assert said_in(api.prompts) == {telling(number): 1 for number in range(6)}
@@ -145,6 +145,18 @@ def test_a_transcript_that_is_not_here_is_told_and_stays_for_others(work, laptop
     assert json.loads(out)["read"] == 0
     assert len(json.loads(out)["absent"]) == 3
     assert work.as_("ann", queue.open_of_mine, work.team) == 6
+
+
+def test_a_transcript_that_is_gone_holds_up_none_behind_it(work, laptop, tmp_path, api):
+    give(laptop)
+    first = next(file for file in laptop.projects.glob("*/*.jsonl") if file.name.startswith("00000000"))
+    first.rename(tmp_path / first.name)
+    box = Machine(tmp_path / "box", api.environment, laptop.projects)
+    code, out, err = ended(box.begin(work.name, work.server.url("ann"), "--until-empty", "--json"))
+    assert (code, json.loads(out)["read"]) == (0, 5), err
+    assert box.facts() == {telling(number): 1 for number in range(1, 6)}
+    assert json.loads(out)["absent"] == [str(first.relative_to(laptop.projects))]
+    assert work.as_("ann", queue.open_of_mine, work.team) == 1
 
 
 def test_what_worker_after_worker_dies_of_has_failed(work):

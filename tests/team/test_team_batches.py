@@ -239,6 +239,20 @@ def test_a_worker_whose_provider_takes_no_batches_leaves_them(work, laptop, box,
     assert finish(work, box, api) == NUMBER
 
 
+def test_a_transcript_that_is_gone_holds_up_none_behind_it(work, laptop, box, api, tmp_path):
+    give(laptop)
+    first = next(file for file in laptop.projects.glob("*/*.jsonl") if file.name.startswith("00000000"))
+    first.rename(tmp_path / first.name)
+    for _ in range(3):
+        code, _, err = look(work, box)
+        assert code == 0, err
+        api.end()
+    assert box.facts() == {telling(number): 1 for number in range(1, NUMBER)}
+    assert work.as_("ann", queue.open_of_mine, work.team) == 1
+    # Another machine that has it may read it: no lease is held for it here.
+    assert work.server.sql("SELECT count(*) FROM reverie_team.lease WHERE until > now()").strip() == "0"
+
+
 def test_another_login_sees_no_batch(work, laptop, box):
     work.enter("bob")
     give(laptop)
