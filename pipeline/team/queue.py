@@ -243,8 +243,9 @@ def put_back(
     else:
         # Its own way to try again counts what went before as an attempt.
         connection.execute(
-            "UPDATE procrastinate_jobs SET status = 'todo', scheduled_at = %s WHERE id = %s",
-            [row[0], item.id],
+            "UPDATE procrastinate_jobs SET status = 'todo', scheduled_at = %s,"
+            " lock = CASE WHEN %s THEN NULL ELSE lock END WHERE id = %s",
+            [row[0], aside, item.id],
         )
     return True
 

@@ -229,7 +229,7 @@ class TeamBatches:
     def _leave(self, folder: _Folder, item: Item) -> None:
         """Leave a transcript that is not here to another machine."""
         self._table.ask_plain(queue.begin, item, tries=item.attempts)
-        self._table.ask(queue.put_back, folder.token, item, seconds=ABSENT_SECONDS, counted=False)
+        self._table.ask(queue.put_back, folder.token, item, seconds=ABSENT_SECONDS, counted=False, aside=True)
         self._tell(f"{item.key} is not on this machine")
 
     def _taken_in(self, worker: Worker, path: Path, item: Item) -> list[Conversation]:

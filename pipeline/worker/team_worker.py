@@ -247,7 +247,7 @@ class TeamWorker:
         path = self._file(item.key)
         if path is None:
             self.done.absent.add(item.key)
-            table.ask(queue.put_back, token, item, seconds=ABSENT_SECONDS, counted=False)
+            table.ask(queue.put_back, token, item, seconds=ABSENT_SECONDS, counted=False, aside=True)
             return True
         try:
             with self._worker(calls) as worker:
