@@ -222,10 +222,12 @@ def put_back(
     *,
     seconds: float | None,
     counted: bool = True,
+    aside: bool = False,
 ) -> bool:
     """Let `item` be tried again in `seconds`, or never where that is None; False as `finish` does.
 
-    One that is not `counted` did not fail: something stood in its way.
+    One that is not `counted` did not fail: something stood in its way. One put `aside` lets those pass that
+    come behind it.
     """
     from procrastinate.sql import queries
 
