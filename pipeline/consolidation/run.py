@@ -55,7 +55,7 @@ class Question(NamedTuple):
 
 
 class _Night(NamedTuple):
-    """One dream: where it works, what is told of it, whether it writes, and what is asked last, if anything."""
+    """One dream: where it works, its report, whether it only looks, and what is asked last, if anything."""
 
     phase: PhaseContext
     home: Path
