@@ -11,7 +11,7 @@ from pipeline.app import machines
 from pipeline.core.errors import InputError
 from pipeline.sharing.revisions import Revision, after, is_believed, memory_id, read_record
 from pipeline.sharing.state import Share
-from tests.support.machines import git
+from tests.support.machines import exchange, git
 
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
 FAR = [2**53 - 1, 2**53 - 1]
