@@ -63,6 +63,14 @@ class Why:
     told: Told | None = None
     later: tuple[Reworded, ...] = ()
 
+    @property
+    def by_sentences(self) -> list[tuple[tuple[str, ...], list[int]]]:
+        """Return which sentences sources stand for, and where those stand among `sources`, the first first."""
+        found: dict[tuple[str, ...], list[int]] = {}
+        for place, source in enumerate(self.sources):
+            found.setdefault((*source["sentences"],), []).append(place)
+        return list(found.items())
+
 
 @dataclass(frozen=True, slots=True)
 class Reworded:
