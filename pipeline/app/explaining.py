@@ -65,7 +65,7 @@ class Why:
 
     @property
     def by_sentences(self) -> list[tuple[tuple[str, ...], list[int]]]:
-        """Return which sentences sources stand for, and where those stand among `sources`, the first first."""
+        """Return which sentences sources stand for, and the places of these sources among all, in order."""
         found: dict[tuple[str, ...], list[int]] = {}
         for place, source in enumerate(self.sources):
             found.setdefault((*source["sentences"],), []).append(place)

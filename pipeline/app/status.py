@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.app import folders
 from pipeline.app.batch_state import batch_state
+from pipeline.app.damaged_files import in_use
 from pipeline.app.looked_over import files_of_others
 from pipeline.core import locks, paths
 from pipeline.core.errors import StoreError
@@ -72,6 +73,7 @@ def overview(
         "left_behind": moves.left_behind(files.stores(ledger), store),
         **files_of_others(home, store, settings),
         "ledger": ledger.note,
+        "damaged": in_use(home, (store, Home(home).user_store)),
         "mirror": mirrored.doubts(settings, home),
         "left_alone": projects.why_ignored(str(here), settings.projects.only, settings.projects.ignore),
         "mode": settings.store.mode,

@@ -272,7 +272,7 @@ def _tell_spoken_source(
     more: Sequence[Mapping[str, Any]],
     sentences: Sequence[str],
 ) -> None:
-    """Tell of a source that was spoken, with `more` of the same entry, and of the `sentences` it stands for."""
+    """Tell of a source that was spoken, of `more` of its entry, and of the `sentences` it stands for."""
     claim = "the file says that " if found.by == UNVERIFIED or is_teams(found.by) else ""
     spoken = {"person": "the person said", "pasted": "the person pasted"}
     telling = claim + spoken.get(source["speaker"], "the assistant said")

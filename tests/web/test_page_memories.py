@@ -204,7 +204,15 @@ def test_for_what_several_sources_stand_is_said_once(browse, keep):
     keep("It is open. It is fast.", name="port", sources=[sources[0], other, sources[1]])
     told = " ".join(re.sub(r"<[^>]+>", " ", browse().get("memory/port?scope=project").text).split())
     assert told.count("stand for: It is open.") == 1 and told.count("It stands for: It is fast.") == 1
-    order = ["Sources 1 to 2 stand for:", "Source 1:", "quote 1", "Source 2:", "quote 3", "Source 3:", "quote 2"]
+    order = [
+        "Sources 1 to 2 stand for:",
+        "Source 1:",
+        "quote 1",
+        "Source 2:",
+        "quote 3",
+        "Source 3:",
+        "quote 2",
+    ]
     assert [text for text in sorted(order, key=told.index) if text in told] == order
 
 
