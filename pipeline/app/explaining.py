@@ -65,10 +65,10 @@ class Why:
 
     @property
     def by_sentences(self) -> list[tuple[tuple[str, ...], list[int]]]:
-        """Return which sentences sources stand for, and the places of these sources among all, in order."""
+        """Return which sentences sources stand for, and which of them those are, by number from 0."""
         found: dict[tuple[str, ...], list[int]] = {}
-        for place, source in enumerate(self.sources):
-            found.setdefault((*source["sentences"],), []).append(place)
+        for number, source in enumerate(self.sources):
+            found.setdefault((*source["sentences"],), []).append(number)
         return list(found.items())
 
 

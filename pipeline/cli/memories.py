@@ -247,8 +247,8 @@ def _shared_by(found: Why) -> str:
 def _tell_sources(found: Why) -> None:
     """Tell of each source; of several that stand for the same sentences, for which ones is said once."""
     number = 1
-    for sentences, places in found.by_sentences:
-        entries = _by_entry([found.sources[place] for place in places])
+    for sentences, those in found.by_sentences:
+        entries = _by_entry([found.sources[index] for index in those])
         if sentences and len(entries) > 1:
             output.line(f"\nsources {number} to {number + len(entries) - 1}")
             _tell_sentences(sentences)

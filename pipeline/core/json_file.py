@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection
 from pathlib import Path
-
-import orjson
 
 from pipeline.core.errors import cause
 from pipeline.hooklib import places
@@ -16,12 +15,12 @@ _MOST = 64 << 20
 def fault(file: Path, keys: Collection[str] = ()) -> str:
     """Return what is wrong with `file`, an object that has `keys`; "" for nothing, or for no file."""
     try:
-        value = orjson.loads(places.read_file(str(file), _MOST))
+        value = json.loads(places.read_file(str(file), _MOST))
     except FileNotFoundError:
         return ""
     except OSError as error:
         return cause(error)
-    except ValueError:
+    except (ValueError, RecursionError):
         return "it is no JSON"
     if not isinstance(value, dict):
         return "it is no JSON object"
