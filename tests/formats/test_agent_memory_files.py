@@ -436,7 +436,7 @@ def test_an_import_names_each_bad_line_redacts_and_overwrites_nothing(memory, tm
 def written(file: Path, kind: str, number: int) -> Path:
     """Write an export of so many memories of one type."""
     rows = [json.dumps({"type": kind, "content": f"{kind} {index}"}) for index in range(number)]
-    file.write_text("\n".join(rows) + "\n")
+    file.write_text("\n".join(rows) + "\n", encoding="utf-8")
     return file
 
 
