@@ -10,8 +10,9 @@ from pipeline.app.application import App
 from pipeline.install import config_edit
 from pipeline.install.config_edit import Edited
 from pipeline.search.vectors import kept_key
-from pipeline.search.vectors.chain import CONFIG, write_store_config
+from pipeline.search.vectors.chain import write_store_config
 from pipeline.search.vectors.remote import OPENAI_URL
+from pipeline.store.files.versions import STORE_CONFIG
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,4 +58,4 @@ def _beside(app: App, given: dict[str, str | None]) -> str:
     root = Path(app.store_path).resolve()
     values = {"embedding_provider" if name == "provider" else name: value for name, value in given.items()}
     wrote = write_store_config(root, {name: value for name, value in values.items() if value})
-    return str(root / CONFIG) if wrote else ""
+    return str(root / STORE_CONFIG) if wrote else ""

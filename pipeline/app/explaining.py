@@ -63,6 +63,14 @@ class Why:
     told: Told | None = None
     later: tuple[Reworded, ...] = ()
 
+    @property
+    def by_sentences(self) -> list[tuple[tuple[str, ...], list[int]]]:
+        """Return which sentences sources stand for, and which of them those are, by number from 0."""
+        found: dict[tuple[str, ...], list[int]] = {}
+        for number, source in enumerate(self.sources):
+            found.setdefault((*source["sentences"],), []).append(number)
+        return list(found.items())
+
 
 @dataclass(frozen=True, slots=True)
 class Reworded:

@@ -130,6 +130,11 @@ def _queued(job: dict[str, Any], value: Mapping[str, Any], now: datetime) -> str
     )
 
 
+def damaged_words(value: Mapping[str, Any]) -> list[str]:
+    """Return which files can't be read, what is wrong with each, and what mends it."""
+    return [f"{item['file']}: {item['message']}. {item['fix']}" for item in value["damaged"]]
+
+
 def troubles(value: Mapping[str, Any]) -> list[str]:
     """Return in sentences what stands in the way, as `App.status` found it."""
     alone = value["left_alone"]
@@ -139,6 +144,7 @@ def troubles(value: Mapping[str, Any]) -> list[str]:
     found.append(value["left_behind"])
     found += value["left_out"]
     found.append(f"ledger: {value['ledger']}" if value["ledger"] else "")
+    found += damaged_words(value)
     found += [f"mirror of agent-memory: {text}" for text in value["mirror"]]
     found.append(f"model calls wait: {value['spend']['held']}" if value["spend"]["held"] else "")
     found += [f"{held['jobs']}: {held['cause']}" for held in value["obstacles"]]

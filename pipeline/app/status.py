@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.app import folders
 from pipeline.app.batch_state import batch_state
+from pipeline.app.damaged_files import in_use
 from pipeline.app.looked_over import files_of_others
 from pipeline.core import locks, paths
 from pipeline.core.errors import StoreError
@@ -72,6 +73,7 @@ def overview(
         "left_behind": moves.left_behind(files.stores(ledger), store),
         **files_of_others(home, store, settings),
         "ledger": ledger.note,
+        "damaged": in_use(home, (store, Home(home).user_store)),
         "mirror": mirrored.doubts(settings, home),
         "left_alone": projects.why_ignored(str(here), settings.projects.only, settings.projects.ignore),
         "mode": settings.store.mode,
@@ -84,12 +86,7 @@ def overview(
             "down": values_of(down) if down else None,
         },
         "worker": "running" if locks.worker_alive(home) else "idle",
-        "spool": {
-            "waiting": sum(1 for _ in spool.pending(home)),
-            "quarantined": [list(item) for item in spool.quarantined(home)],
-            "left": [list(item) for item in spool.left(home)],
-            "hook_log": _last_line(Home(home).hook_log),
-        },
+        "spool": _spool(home),
         "jobs": [values_of(job) for job in queued],
         "obstacles": obstacles(queued, down),
         "runs": _run_rows(_last_runs(ledger)),
@@ -116,6 +113,15 @@ def _sync(home: Path, store: Path) -> dict[str, Any] | None:
 
     turn = turn_of(home, store)
     return values_of(turn) if turn is not None else None
+
+
+def _spool(home: Path) -> dict[str, Any]:
+    return {
+        "waiting": sum(1 for _ in spool.pending(home)),
+        "quarantined": [list(item) for item in spool.quarantined(home)],
+        "left": [list(item) for item in spool.left(home)],
+        "hook_log": _last_line(Home(home).hook_log),
+    }
 
 
 def to_come(ledger: Ledger, home: Path, settings: Settings) -> dict[str, int]:

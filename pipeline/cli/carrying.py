@@ -71,8 +71,7 @@ def import_memories(
         "differs": "here with another text",
         "refused": "refused",
     }
-    output.data(done, lambda: _tell(done, words, dry_run=dry_run), as_json=as_json)
-    _tell_end(app, done, dry_run=dry_run)
+    _show(app, done, words, dry_run=dry_run, as_json=as_json)
 
 
 def export(
@@ -106,8 +105,7 @@ def export(
         "differs": "there with another text",
         "refused": "refused",
     }
-    output.data(done, lambda: _tell(done, words, dry_run=dry_run), as_json=as_json)
-    _tell_end(app, done, dry_run=dry_run)
+    _show(app, done, words, dry_run=dry_run, as_json=as_json)
 
 
 _IN_STEP = {
@@ -179,13 +177,19 @@ def sync(
             f"no file or folder of the format {name} is named", fix=f"`reverie sync {name} PATH`."
         )
     done = sync_with(app, name, Path(path), dry_run=dry_run, force=force)
-    output.data(done, lambda: _tell(done, _IN_STEP, dry_run=dry_run, names=dry_run), as_json=as_json)
-    _tell_end(app, done, dry_run=dry_run)
+    _show(app, done, _IN_STEP, dry_run=dry_run, as_json=as_json, names=dry_run)
     if done.number("conflict"):
         raise typer.Exit(1)
 
 
-def _tell(done: Carrying, words: dict[str, str], *, dry_run: bool, names: bool = False) -> None:
+def _show(
+    app: App, done: Carrying, words: dict[str, str], *, dry_run: bool, as_json: bool, names: bool = False
+) -> None:
+    output.data(done, lambda: _tell(done, words, dry_run=dry_run, names=names), as_json=as_json)
+    _tell_end(app, done, dry_run=dry_run)
+
+
+def _tell(done: Carrying, words: dict[str, str], *, dry_run: bool, names: bool) -> None:
     parts = [f"{number} {word}" for deed, word in words.items() if (number := done.number(deed))]
     would = "would be: " if dry_run else ""
     output.line(

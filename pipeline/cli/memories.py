@@ -245,38 +245,61 @@ def _shared_by(found: Why) -> str:
 
 
 def _tell_sources(found: Why) -> None:
-    for number, (source, more) in enumerate(_by_entry(found.sources), start=1):
-        if not source["quote"] and source["speaker"] == "assistant":
-            _tell_file_source(number, source)
-            continue
-        claim = "the file says that " if found.by == UNVERIFIED or is_teams(found.by) else ""
-        spoken = {"person": "the person said", "pasted": "the person pasted"}
-        telling = claim + spoken.get(source["speaker"], "the assistant said")
-        output.line(f"\nsource {number}: {telling} at {minute(source['at'], 'an unknown time')}")
-        output.line(f"  session {source['session']}, entry {source['uuid']}")
-        for quoting in (source, *more):
-            output.line(f"  quote: “{quoting['quote']}”")
-            if not quoting["quoted"]:
-                output.line(f"  but what was said there is: “{one_line(quoting['text'], _SHOWN)}”")
-        for text in source["sentences"]:
-            output.line(f"  stands for: “{' '.join(text.split())}”")
-        if source["file"]:
-            where = source["cwd"] or "an unknown directory"
-            branch = f", on branch {source['branch']}" if source["branch"] else ""
-            output.line(f"  transcript: {source['file']} (in {where}{branch})")
-            if source["text"] is None:
-                output.line("  the dialogue was deleted from the ledger; the quote is all there is")
-        else:
-            output.line("  the ledger does not hold that entry; the quote is all there is")
+    """Tell of each source; of several that stand for the same sentences, for which ones is said once."""
+    number = 1
+    for sentences, those in found.by_sentences:
+        entries = _by_entry([found.sources[index] for index in those])
+        if sentences and len(entries) > 1:
+            output.line(f"\nsources {number} to {number + len(entries) - 1}")
+            _tell_sentences(sentences)
+        for source, more in entries:
+            if not source["quote"] and source["speaker"] == "assistant":
+                _tell_file_source(number, source)
+            else:
+                _tell_spoken_source(found, number, source, more, () if len(entries) > 1 else sentences)
+            number += 1
+
+
+def _tell_sentences(sentences: Sequence[str]) -> None:
+    for text in sentences:
+        output.line(f"  stands for: “{' '.join(text.split())}”")
+
+
+def _tell_spoken_source(
+    found: Why,
+    number: int,
+    source: Mapping[str, Any],
+    more: Sequence[Mapping[str, Any]],
+    sentences: Sequence[str],
+) -> None:
+    """Tell of a source that was spoken, of `more` of its entry, and of the `sentences` it stands for."""
+    claim = "the file says that " if found.by == UNVERIFIED or is_teams(found.by) else ""
+    spoken = {"person": "the person said", "pasted": "the person pasted"}
+    telling = claim + spoken.get(source["speaker"], "the assistant said")
+    output.line(f"\nsource {number}: {telling} at {minute(source['at'], 'an unknown time')}")
+    output.line(f"  session {source['session']}, entry {source['uuid']}")
+    for quoting in (source, *more):
+        output.line(f"  quote: “{quoting['quote']}”")
+        if not quoting["quoted"]:
+            output.line(f"  but what was said there is: “{one_line(quoting['text'], _SHOWN)}”")
+    _tell_sentences(sentences)
+    if source["file"]:
+        where = source["cwd"] or "an unknown directory"
+        branch = f", on branch {source['branch']}" if source["branch"] else ""
+        output.line(f"  transcript: {source['file']} (in {where}{branch})")
+        if source["text"] is None:
+            output.line("  the dialogue was deleted from the ledger; the quote is all there is")
+    else:
+        output.line("  the ledger does not hold that entry; the quote is all there is")
 
 
 def _by_entry(
     sources: Sequence[Mapping[str, Any]],
 ) -> list[tuple[Mapping[str, Any], list[Mapping[str, Any]]]]:
-    """Return each source with those of its entry that stand, together with it, for the same sentences."""
+    """Return each of `sources`, which stand for the same sentences, with those of its entry."""
     found: dict[object, tuple[Mapping[str, Any], list[Mapping[str, Any]]]] = {}
     for source in sources:
-        key = (source["session"], source["uuid"], source["speaker"], *source["sentences"])
+        key = (source["session"], source["uuid"], source["speaker"])
         if not source["quote"] or key not in found:
             found[key if source["quote"] else len(found)] = (source, [])
         else:

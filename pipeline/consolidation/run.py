@@ -54,6 +54,16 @@ class Question(NamedTuple):
     ask: Callable[[PhaseContext, Snapshot], int]
 
 
+class _Night(NamedTuple):
+    """One dream: where it works, its report, whether it only looks, and what is asked last, if anything."""
+
+    phase: PhaseContext
+    home: Path
+    report: DreamReport
+    dry_run: bool
+    last: Question | None
+
+
 _WAITING = ("changed", "interval", "scan", "sessions")
 """Gates that time, work or changes open."""
 
@@ -105,7 +115,8 @@ def dream(
         if closed is not None:
             report.word, report.reason = "closed", closed.reason
             return report
-        return _work(phase, home, report, permit, None if dry_run else last, dry_run=dry_run, since=since)
+        night = _Night(phase, home, report, dry_run, None if dry_run else last)
+        return _work(night, permit, since)
 
 
 def _closed_meanwhile(phase: PhaseContext) -> Gate | None:
@@ -113,22 +124,14 @@ def _closed_meanwhile(phase: PhaseContext) -> Gate | None:
     return first_closed(gate for gate in gates if gate.name in ("interval", "changed"))
 
 
-def _work(
-    phase: PhaseContext,
-    home: Path,
-    report: DreamReport,
-    permit: Permit,
-    last: Question | None,
-    *,
-    dry_run: bool,
-    since: datetime | None,
-) -> DreamReport:
-    snapshot = _looked_at(phase, keep=not dry_run)
+def _work(night: _Night, permit: Permit, since: datetime | None) -> DreamReport:
+    phase, report = night.phase, night.report
+    snapshot = _looked_at(phase, keep=not night.dry_run)
     ceiling = retire_ceiling(len(snapshot.documents), phase.settings.dream.retire_share)
     report.unread = snapshot.left_out()
     with collector_paused():
-        gathered = gather(phase, snapshot, home, ceiling=ceiling, since=since)
-    asked = _asked(phase, home, report, gathered, snapshot, last, dry_run=dry_run)
+        gathered = gather(phase, snapshot, night.home, ceiling=ceiling, since=since)
+    asked = _asked(night, gathered, snapshot)
     now = phase.clock.now()
     checked = check_plan(
         asked.operations,
@@ -149,11 +152,11 @@ def _work(
     refused = [*asked.refused, *checked.refused, *planned.refused]
     refused = [*vetoes.settle(refused, known_vetoes, present), *vetoed]
     _describe(report, gathered, refused)
-    if dry_run:
+    if night.dry_run:
         report.word = "dry"
         return report
     plan = _to_commit(phase, gathered, asked, planned, refused, snapshot)
-    return carry_out(phase, home, report, plan, permit)
+    return carry_out(phase, night.home, report, plan, permit)
 
 
 def _to_commit(
@@ -181,20 +184,12 @@ def _to_commit(
     )
 
 
-def _asked(
-    phase: PhaseContext,
-    home: Path,
-    report: DreamReport,
-    gathered: Gathered,
-    snapshot: Snapshot,
-    last: Question | None,
-    *,
-    dry_run: bool,
-) -> Asked:
-    """Ask about every group, then what else a dream asks, and count in `report` what all of it took."""
+def _asked(night: _Night, gathered: Gathered, snapshot: Snapshot) -> Asked:
+    """Ask about every group, then what else a dream asks, and count in the report what all of it took."""
+    phase, report, last = night.phase, night.report, night.last
     before = last_call(phase)
-    asked = ask_groups(phase, gathered, snapshot, home, report)
-    if gathered.changed and not dry_run and not phase.store.is_team:
+    asked = ask_groups(phase, gathered, snapshot, night.home, report)
+    if gathered.changed and not night.dry_run and not phase.store.is_team:
         # A night on which nothing changed costs nothing.
         report.cued = cues.add_missing(phase, snapshot)
         report.procedures = last.ask(phase, snapshot) if last else 0

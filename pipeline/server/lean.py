@@ -13,6 +13,7 @@ from pipeline.app.on_behalf import Wish
 from pipeline.app.scopes import scope_of
 from pipeline.app.secrets_out import shown_without_secrets, without_secrets
 from pipeline.app.selecting import Filter, Selected, select
+from pipeline.app.state_words import damaged_words
 from pipeline.core.clock import iso
 from pipeline.domain.memory import Memory
 from pipeline.hooklib.memory_format import author_of, speaker
@@ -148,7 +149,7 @@ def status(call: Call, _: dict[str, Any]) -> Answer:
     app = call.app()
     value = app.status()
     everyone = scopes.user_scope(app)
-    trouble = [value["config"], value["ledger"], *value["left_out"]]
+    trouble = [value["config"], value["ledger"], *value["left_out"], *damaged_words(value)]
     trouble += [item["cause"] for item in value["obstacles"]]
     return {
         "project": str(app.here),

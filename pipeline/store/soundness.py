@@ -5,9 +5,9 @@ from __future__ import annotations
 import stat
 from collections import defaultdict
 from collections.abc import Iterator
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
-from pipeline.core import jsonl
+from pipeline.core import json_file, jsonl
 from pipeline.core.atomic import TEMP_MARK
 from pipeline.core.errors import StoreError
 from pipeline.domain.finding import Finding, Level
@@ -16,12 +16,13 @@ from pipeline.hooklib.plain import lines_of
 from pipeline.safety.invisible import visible_name
 from pipeline.store.catalogue.index_json import INDEX_JSON
 from pipeline.store.derived import usage
+from pipeline.store.derived.cues import FILE as CUES
 from pipeline.store.files.document import conflict_in_words, settling
 from pipeline.store.files.layout import INDEX, MAX_DERIVED, OVERFLOW, PRIVATE, read_regular
 from pipeline.store.files.memory_index import linked_paths
 from pipeline.store.files.names import common_form
 from pipeline.store.files.scanning import Snapshot
-from pipeline.store.files.versions import VECTORS, is_anothers, were_set_aside
+from pipeline.store.files.versions import STORE_CONFIG, VECTORS, is_anothers, were_set_aside
 from pipeline.store.history.retention import is_temp
 from pipeline.store.repository import Store
 
@@ -155,14 +156,34 @@ def _derived(store: Store) -> Iterator[Finding]:
         if is_anothers(store.root / name):
             message = "it is another program's, so it is left as it is and none of ours is made"
             yield Finding("note", "derived-file", message, "Move it away, and ours is made.", name)
-    fault = usage.fault(store.root)
-    if fault is not None:
-        yield _fault("derived-file", usage.STATE, str(fault.args[0]), fault.fix)
+    yield from damaged(store.root)
+    yield from _taken_as_empty(store.root)
     for file in were_set_aside(store.root):
         name = file.name.rpartition(".")[0]
         message = f"{name} was damaged, and is made anew; it is kept here as it was"
         path = file.relative_to(store.root).as_posix()
         yield Finding("note", "derived-file", message, "Remove it when nothing in it is of use.", path)
+
+
+def damaged(root: Path) -> Iterator[Finding]:
+    """Yield what can't be read of the small files in the store at `root` that nothing can make again."""
+    fault = usage.fault(root)
+    if fault is not None:
+        yield _fault("derived-file", usage.STATE, str(fault.args[0]), fault.fix)
+    wrong = json_file.fault(root / STORE_CONFIG)
+    if wrong:
+        message = f"{wrong}, so the provider and models of vectors that it names don't count"
+        yield _fault("derived-file", STORE_CONFIG, message, "Mend it, or remove it.")
+
+
+def _taken_as_empty(root: Path) -> Iterator[Finding]:
+    """Yield the derived files that can't be read, and so are made anew."""
+    cues = f"{PRIVATE}/{CUES}"
+    for path, what in ((VECTORS, "vectors are"), (cues, "what memories may be asked by is")):
+        wrong = "" if is_anothers(root / path) else json_file.fault(root / path)
+        if wrong:
+            message = f"{wrong}, so {what} made anew by a model"
+            yield _fault("derived-file", path, message, "Remove it; no memory is lost with it.")
 
 
 def _torn_lines(store: Store) -> Iterator[Finding]:

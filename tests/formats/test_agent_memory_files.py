@@ -5,6 +5,7 @@ import logging
 import os
 import stat
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -430,6 +431,54 @@ def test_an_import_names_each_bad_line_redacts_and_overwrites_nothing(memory, tm
     assert memory.get(known["id"])["content"] == "Known"
     assert import_from(memory, file, kind="core", force=True).number("replaced") == 1
     assert memory.get(known["id"])["content"] == "Other text"
+
+
+def written(file: Path, kind: str, number: int) -> Path:
+    """Write an export of so many memories of one type."""
+    rows = [json.dumps({"type": kind, "content": f"{kind} {index}"}) for index in range(number)]
+    file.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return file
+
+
+def test_an_import_fills_a_hard_limit_and_names_what_has_no_room(tmp_path, clock):
+    memory = AgentMemory(tmp_path / "memories", Options(max_core=3), clock=clock)
+    memory.append("core", "Known")
+    done = import_from(memory, written(tmp_path / "in.jsonl", "core", 5))
+    assert [row.deed for row in done.rows] == ["new", "new", "refused", "refused", "refused"]
+    assert all("reached its limit" in row.why for row in done.rows[2:])
+    assert [record["content"] for record in memory.records("core")] == ["Known", "core 0", "core 1"]
+
+
+def test_an_import_over_a_soft_limit_archives_what_is_done_and_takes_all(tmp_path, clock):
+    memory = AgentMemory(tmp_path / "memories", Options(max_tasks=3), clock=clock)
+    ended = memory.append("task", "Ended", task_metadata={"status": "completed"})
+    done = import_from(memory, written(tmp_path / "in.jsonl", "task", 9))
+    assert done.number("new") == 9 and len(memory.records("task")) == 9
+    assert [record["id"] for record in memory.archived()] == [ended["id"]]
+    assert len([text for text in memory.warnings if "has reached its limit" in text]) == 1
+
+
+def test_one_memory_that_cant_be_taken_keeps_no_other_out(memory, tmp_path):
+    """Without its secret, for which a longer mark stands, the second one is too long."""
+    secret = "password: Tr0ub4dor"
+    long = f"{secret} {'x' * 5_000}"[:5_000]
+    texts = ["First", long, "Third"]
+    file = tmp_path / "in.jsonl"
+    file.write_text("".join(json.dumps({"type": "core", "content": text}) + "\n" for text in texts))
+    done = import_from(memory, file)
+    assert [row.deed for row in done.rows] == ["new", "refused", "new"]
+    assert "5,000" in done.rows[1].why
+    assert [record["content"] for record in memory.records("core")] == ["First", "Third"]
+
+
+def test_what_an_import_replaces_is_backed_up_once(memory, tmp_path):
+    import_from(memory, written(tmp_path / "in.jsonl", "core", 4))
+    changed = [{**record, "content": f"{record['content']}, changed"} for record in memory.records("core")]
+    file = tmp_path / "changed.jsonl"
+    file.write_text("".join(json.dumps(record) + "\n" for record in changed))
+    assert import_from(memory, file, force=True).number("replaced") == 4
+    assert [record["content"] for record in memory.records("core")] == [item["content"] for item in changed]
+    assert len(list((memory.root / ".backup").glob("core_memories.jsonl.backup.*"))) == 1
 
 
 def test_a_file_of_the_first_server_comes_in(memory, tmp_path):

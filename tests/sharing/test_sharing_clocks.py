@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import orjson
 import pytest
@@ -12,7 +11,7 @@ from pipeline.app import machines
 from pipeline.core.errors import InputError
 from pipeline.sharing.revisions import Revision, after, is_believed, memory_id, read_record
 from pipeline.sharing.state import Share
-from tests.support.machines import Machine, git
+from tests.support.machines import exchange, git
 
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
 FAR = [2**53 - 1, 2**53 - 1]
@@ -54,14 +53,6 @@ def test_a_machine_whose_own_time_is_lost_takes_what_others_tell():
     assert is_believed((int(NOW.timestamp() * 1000), 0), datetime(1970, 1, 2, tzinfo=UTC))
 
 
-@pytest.fixture
-def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Machine, Machine]:
-    every = [Machine(tmp_path / name, timedelta(), monkeypatch) for name in ("desk", "laptop")]
-    for machine in every:
-        machine.join(tmp_path / "remote.git")
-    return every[0], every[1]
-
-
 def test_one_record_of_the_end_of_time_ends_nothing(pair, tmp_path):
     desk, laptop = pair
     name = desk.add("The build box has twelve cores.", name="build-box")
@@ -101,8 +92,7 @@ def test_a_machine_that_has_such_a_clock_goes_on(pair):
     held = orjson.loads(share.file.read_bytes())
     share.file.write_bytes(orjson.dumps({**held, "clock": FAR, "odd": ["as it was kept before"]}))
     name = desk.add("The build box has twelve cores.", name="build-box")
-    for machine in (desk, laptop, desk):
-        assert machine.sync().error == ""
+    exchange(desk, laptop)
     assert laptop.names() == [name]
     found = share.read()
     assert found is not None

@@ -15,7 +15,7 @@ from pipeline.app import machines
 from pipeline.core import locks
 from pipeline.sharing.git import run_alone
 from tests.support.deaths import HOWS, Gits, die_at_touch
-from tests.support.machines import Machine, git, kept_words, words_in
+from tests.support.machines import Machine, exchange, git, kept_words, words_in
 from tests.support.stores import forked
 
 STEPS = ["fetch", "merge-base", "ls-tree", "ls-tree", "cat-file", "fast-import", "push"]
@@ -26,15 +26,17 @@ FIRST = ["init", "symbolic-ref", "fetch", "ls-tree", "cat-file", "update-ref", "
 
 
 @pytest.fixture
-def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Machine, Machine]:
-    desk = Machine(tmp_path / "desk", timedelta(hours=7), monkeypatch)
-    laptop = Machine(tmp_path / "laptop", timedelta(), monkeypatch)
-    for machine in (desk, laptop):
-        machine.join(tmp_path / "remote.git")
-    desk.add("The port is eighty. It is open.", name="port")
-    for machine in (desk, laptop, desk):
-        machine.sync()
-    return desk, laptop
+def skews() -> tuple[timedelta, timedelta]:
+    """The desk's clock is hours ahead."""
+    return timedelta(hours=7), timedelta()
+
+
+@pytest.fixture
+def pair(pair: tuple[Machine, Machine]) -> tuple[Machine, Machine]:
+    """The two, with a memory that both have."""
+    pair[0].add("The port is eighty. It is open.", name="port")
+    exchange(*pair)
+    return pair
 
 
 def rounds(pair: tuple[Machine, Machine], remote: Path) -> Iterator[int]:
@@ -47,8 +49,7 @@ def rounds(pair: tuple[Machine, Machine], remote: Path) -> Iterator[int]:
         said |= words_in(desk.body("port")) | words_in(laptop.body("port"))
         laptop.sync()
         yield number
-        for machine in (desk, laptop, desk):
-            assert machine.sync().error == ""
+        exchange(desk, laptop)
         assert desk.files() == laptop.files()
         assert said <= kept_words([desk, laptop], remote)
         git(remote, "fsck", "--strict")

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from contextlib import ExitStack
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -16,23 +15,16 @@ from pipeline.core.errors import InputError
 from pipeline.sharing import git as program
 from pipeline.sharing.git import remote_named
 from pipeline.sharing.state import Share
-from tests.support.machines import Machine
+from tests.support.machines import exchange
 from tests.support.remotes import daemon, free_port, self_signed, silent, smart_http, smart_https
 
 PASSWORD = "Basic bWU6b3BlbiBzZXNhbWU="
 """``me:open sesame``, as a browser sends it."""
 
 
-@pytest.fixture
-def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Machine, Machine]:
-    """Two machines that are not in step yet."""
-    desk, laptop = (Machine(tmp_path / name, timedelta(), monkeypatch) for name in ("desk", "laptop"))
-    return desk, laptop
-
-
 @pytest.mark.parametrize("kind", ["file", "git", "http", "https"])
-def test_two_machines_by_a_server(pair, tmp_path, monkeypatch, kind):
-    desk, laptop = pair
+def test_two_machines_by_a_server(apart, tmp_path, monkeypatch, kind):
+    desk, laptop = apart
     with ExitStack() as stack:
         served = f"file://{tmp_path}"
         if kind == "git":
@@ -45,23 +37,22 @@ def test_two_machines_by_a_server(pair, tmp_path, monkeypatch, kind):
                 pytest.skip("no openssl here to make a certificate with")
             monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
             served = stack.enter_context(smart_https(tmp_path, certificate))
-        for machine in pair:
+        for machine in apart:
             assert machine.join(tmp_path / "remote.git", served).first.error == ""
         name = desk.add("The port is eighty. It is open.", name="port")
         desk.sync()
         laptop.sync()
         desk.update(name, "The port is ninety. It is open.\n")
         laptop.update(name, "The port is eighty. It is fast.\n")
-        for machine in (desk, laptop, desk):
-            assert machine.sync().error == ""
+        exchange(desk, laptop)
         assert desk.files() == laptop.files()
         assert desk.body(name) == "The port is ninety. It is fast.\n"
         assert machines.status(desk.app)["behind"] == 0
 
 
 @pytest.mark.parametrize("kind", ["git", "http"])
-def test_a_server_that_never_answers_is_left_in_time_and_told(pair, monkeypatch, kind, tmp_path):
-    desk = pair[0]
+def test_a_server_that_never_answers_is_left_in_time_and_told(apart, monkeypatch, kind, tmp_path):
+    desk = apart[0]
     desk.join(tmp_path / "remote.git")
     monkeypatch.setattr(program, "SILENT_SECONDS", 0.5)
     with silent() as port:
@@ -81,14 +72,14 @@ def test_a_server_that_never_answers_is_left_in_time_and_told(pair, monkeypatch,
         assert f":{port}/memories" not in listed
 
 
-def test_a_server_that_is_not_there_is_told_at_once(pair, tmp_path):
+def test_a_server_that_is_not_there_is_told_at_once(apart, tmp_path):
     with pytest.raises(InputError, match="can't be read"):
-        machines.init(pair[0].app, f"http://127.0.0.1:{free_port()}/memories.git")
-    assert not Share.of(pair[0].app.home, pair[0].app.store_path).file.exists()
+        machines.init(apart[0].app, f"http://127.0.0.1:{free_port()}/memories.git")
+    assert not Share.of(apart[0].app.home, apart[0].app.store_path).file.exists()
 
 
-def test_a_server_that_asks_for_a_password_asks_nobody(pair, tmp_path):
-    desk = pair[0]
+def test_a_server_that_asks_for_a_password_asks_nobody(apart, tmp_path):
+    desk = apart[0]
     with smart_http(tmp_path, password=PASSWORD) as served:
         with pytest.raises(InputError, match="asks for a name and a password"):
             desk.join(tmp_path / "remote.git", served)
@@ -105,7 +96,7 @@ def test_a_server_that_asks_for_a_password_asks_nobody(pair, tmp_path):
         assert "asks for a name and a password" in machines.status(desk.app)["error"]
 
 
-def test_an_address_by_ssh_where_no_ssh_is(pair, tmp_path, monkeypatch):
+def test_an_address_by_ssh_where_no_ssh_is(apart, tmp_path, monkeypatch):
     tools = tmp_path / "tools"
     tools.mkdir()
     for name in ("git", "sh"):
@@ -118,7 +109,7 @@ def test_an_address_by_ssh_where_no_ssh_is(pair, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tools))
     for address in ("ssh://git@127.0.0.1:9/memories.git", "git@git.example:me/memories.git"):
         with pytest.raises(InputError, match="there is no ssh on this machine"):
-            machines.init(pair[0].app, address)
+            machines.init(apart[0].app, address)
 
 
 @pytest.mark.parametrize(
@@ -134,8 +125,8 @@ def test_an_address_by_ssh_where_no_ssh_is(pair, tmp_path, monkeypatch):
         "https://127.0.0.1/x.git?token={}#",
     ],
 )
-def test_a_credential_in_an_address_is_refused_and_never_repeated(pair, tmp_path, address):
-    desk, word = pair[0], "q7Zk2mW9xT4bV8nR1cY6"
+def test_a_credential_in_an_address_is_refused_and_never_repeated(apart, tmp_path, address):
+    desk, word = apart[0], "q7Zk2mW9xT4bV8nR1cY6"
     if "?" in address:
         word = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
     environment = {**os.environ, "REVERIE_HOME": str(desk.app.home), "COLUMNS": "200"}
@@ -162,8 +153,8 @@ def test_what_hides_nothing_on_its_way_is_for_this_machine_alone():
                 remote_named(f"{kind}://{host}/x.git")
 
 
-def test_a_credential_that_git_puts_into_an_address_is_not_told(pair, tmp_path):
-    desk = pair[0]
+def test_a_credential_that_git_puts_into_an_address_is_not_told(apart, tmp_path):
+    desk = apart[0]
     address = f"http://me:q7Zk2mW9xT4bV8nR@127.0.0.1:{free_port()}/"
     settings = f'[url "{address}"]\n\tinsteadOf = http://localhost:7/\n'
     Path.home().joinpath(".gitconfig").write_text(settings, "utf-8")

@@ -23,20 +23,6 @@ from tests.support.machines import Machine, exchange, git
 from tests.support.workshop import Workshop
 
 
-@pytest.fixture
-def remote(tmp_path: Path) -> Path:
-    return tmp_path / "remote.git"
-
-
-@pytest.fixture
-def pair(tmp_path: Path, remote: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Machine, Machine]:
-    desk = Machine(tmp_path / "desk", timedelta(), monkeypatch)
-    laptop = Machine(tmp_path / "laptop", timedelta(), monkeypatch)
-    desk.join(remote)
-    laptop.join(remote)
-    return desk, laptop
-
-
 def put_back(machine: Machine, copy: Path) -> None:
     shutil.rmtree(machine.store)
     shutil.copytree(copy, machine.store)

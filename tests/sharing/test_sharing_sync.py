@@ -28,18 +28,9 @@ SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 
 
 @pytest.fixture
-def remote(tmp_path: Path) -> Path:
-    return tmp_path / "remote.git"
-
-
-@pytest.fixture
-def pair(tmp_path: Path, remote: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Machine, Machine]:
-    """A desk and a laptop, whose clock is a day behind."""
-    desk = Machine(tmp_path / "desk", timedelta(), monkeypatch)
-    laptop = Machine(tmp_path / "laptop", timedelta(days=-1), monkeypatch)
-    desk.join(remote)
-    laptop.join(remote)
-    return desk, laptop
+def skews() -> tuple[timedelta, timedelta]:
+    """The laptop's clock is a day behind."""
+    return timedelta(), timedelta(days=-1)
 
 
 def texts(remote: Path) -> str:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import sys
 from datetime import timedelta
-from pathlib import Path
-
-import pytest
 
 from pipeline import config
 from pipeline.app import machines
@@ -14,15 +11,6 @@ from pipeline.ledger import jobs, open_ledger
 from pipeline.worker import Worker, WorkerContext
 from tests.support.machines import Machine
 from tests.support.stores import run
-
-
-@pytest.fixture
-def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Machine, Machine]:
-    desk = Machine(tmp_path / "desk", timedelta(), monkeypatch)
-    laptop = Machine(tmp_path / "laptop", timedelta(), monkeypatch)
-    for machine in (desk, laptop):
-        machine.join(tmp_path / "remote.git")
-    return desk, laptop
 
 
 def work(machine: Machine, **settings: object) -> list[str]:

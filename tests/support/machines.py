@@ -273,4 +273,5 @@ class Storm:
 def exchange(*every: Machine) -> None:
     """Let each of `every` sync, and all but the last once more, so that each has what all the others told."""
     for machine in (*every, *every[:-1]):
-        assert machine.sync().error == ""
+        trouble = machine.sync().error
+        assert trouble == "", trouble

@@ -13,6 +13,7 @@ from pipeline.app.application import App
 from pipeline.core import paths
 from pipeline.core.clock import FixedClock
 from pipeline.domain.memory import Evidence
+from pipeline.domain.sentences import key_of
 from tests.support.transcripts import Transcript
 
 HOSTILE = "<script>alert(1)</script>\"><img src=x onerror=alert(2)>' {{ 7*7 }}"
@@ -194,6 +195,25 @@ def test_the_dialogue_around_a_quote_is_shown(browse, keep, project):
     assert "Source 1: you said" in text and "2026-03-02\N{NO-BREAK SPACE}09:00" in text
     assert "The ledger does not hold that session; " in text
     assert text.count("holds that session, but not this turn of it") == 1 and "<i>lost" not in text
+
+
+def test_for_what_several_sources_stand_is_said_once(browse, keep):
+    bears = (key_of("It is open."),)
+    sources = [Evidence(session=f"s{n}", uuid="u", quote=f"quote {n}", bears=bears) for n in (1, 3)]
+    other = Evidence(session="s2", uuid="u", quote="quote 2", bears=(key_of("It is fast."),))
+    keep("It is open. It is fast.", name="port", sources=[sources[0], other, sources[1]])
+    told = " ".join(re.sub(r"<[^>]+>", " ", browse().get("memory/port?scope=project").text).split())
+    assert told.count("stand for: It is open.") == 1 and told.count("It stands for: It is fast.") == 1
+    order = [
+        "Sources 1 to 2 stand for:",
+        "Source 1:",
+        "quote 1",
+        "Source 2:",
+        "quote 3",
+        "Source 3:",
+        "quote 2",
+    ]
+    assert [text for text in sorted(order, key=told.index) if text in told] == order
 
 
 def test_an_edit_is_in_the_history_and_is_undone(browse, keep):

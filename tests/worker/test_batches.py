@@ -17,12 +17,14 @@ import pytest
 
 from pipeline.app import spending
 from pipeline.app.application import App
+from pipeline.consolidation.second_reader.reading import PURPOSE
 from pipeline.ledger import calls
-from pipeline.llm import budget
+from pipeline.llm import Message, Request, budget
 from tests.support.batch_api import ROOT, Batch, BatchApi, serving_batches
 from tests.support.hooks import LIMIT
 from tests.support.loopback import KEY_VARIABLE, fact, new_dialogue, person_lines, well
 from tests.support.model import is_second
+from tests.support.second_reader import Truth, second_reader
 from tests.support.transcripts import Transcript
 from tests.support.workshop import Workshop
 
@@ -161,6 +163,53 @@ def test_batches_bring_what_single_calls_do_at_half_the_price(
     assert api.batches[0].requests[0]["params"] == requests[0]
     ids = [one["custom_id"] for batch in api.batches for one in batch.requests]
     assert len(set(ids)) == 8 and all(re.fullmatch(r"rv-[0-9a-f]{16}-\d", name) for name in ids)
+
+
+TWICE = (
+    "Keep the payment retries at 3.",
+    "Keep the payment retries at 3.",
+    "Retries of payments are kept at 3.",
+    "The build box has twelve cores.",
+)
+"""What four sessions say: one thing three times, once of them in other words."""
+
+
+def say_twice(prompt: str) -> dict[str, Any]:
+    """Play the model: it keeps what is said, and in a dream merges what says the same."""
+    if said(prompt):
+        kept = [(number, text) for number, text in person_lines(prompt) if text in TWICE]
+        return {"memories": [fact("-".join(text.split()[:3]), text, number) for number, text in kept]}
+    if "<questions>" in prompt:
+        same = Truth(covers=about_retries, one_fact=about_retries)
+        asked = second_reader(same)(Request(PURPOSE, "", "", (Message("user", prompt),), 1))
+        assert isinstance(asked, dict)
+        return asked
+    shown = {name: handle for handle, name in re.findall(r"^\[(m\d+)\] (\S+) \(", prompt, re.MULTILINE)}
+    if not {"keep-the-payment", "retries-of-payments"} <= shown.keys():
+        return {"operations": []}
+    first, other = shown["keep-the-payment"], shown["retries-of-payments"]
+    covered = [{"sentence": f"{other}.1", "by": f"{first}.1"}]
+    merge = {"op": "merge", "ids": [first, other], "into": first, "covered": covered, "reason": "the same"}
+    return {"operations": [merge]}
+
+
+def about_retries(text: str, other: str) -> bool:
+    return "at 3" in text and "at 3" in other
+
+
+def test_what_conversations_of_one_batch_bring_twice_becomes_one(tmp_path: Path) -> None:
+    with serving_batches(say_twice) as api:
+        api.ping = well
+        shop = backlog(tmp_path, api, TWICE)
+        told(shop, "--yes")
+        assert finish(shop)["state"] == "done"
+        assert len(api.batches[0].requests) == 4 and not api.single
+        # Equal sentences are met as known; the others wait for the dream.
+        assert sorted(shop.memories()) == ["keep-the-payment", "retries-of-payments", "the-build-box"]
+        dreamt = shop.reverie("consolidate", "--force", **at(600))
+        assert dreamt.returncode == 0, dreamt.stderr
+        assert sorted(shop.memories()) == ["keep-the-payment", "the-build-box"], dreamt.stdout
+        assert "Retries of payments" not in shop.knowledge()["keep-the-payment.md"].rpartition("---")[2]
 
 
 def test_conversations_of_one_file_and_windows_of_one_conversation_are_read_once_each(tmp_path: Path) -> None:

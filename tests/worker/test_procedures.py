@@ -12,8 +12,10 @@ from pipeline.core.errors import OverloadedError
 from pipeline.ledger import inbox
 from pipeline.worker.procedures import asking
 from pipeline.worker.procedures.borne_out import flaw_of
+from pipeline.worker.procedures.looking import commands_of
 from pipeline.worker.procedures.sequences import Command, repeated
 from tests.support.dreaming import Dreaming, dreaming, note
+from tests.support.transcripts import Transcript
 
 STEPS = [
     "sed -i s/1.{0}/1.{1}/ pyproject.toml",
@@ -235,10 +237,18 @@ def test_it_can_be_switched_off_and_needs_a_model(bench: Dreaming):
     assert asking.propose(bench.desk(offline=True), bench.store.scan(), FOUND) == 0
 
 
-def test_no_secret_of_a_command_is_shown_or_kept(bench: Dreaming):
+def test_no_secret_of_a_command_is_shown_or_kept(bench: Dreaming, tmp_path):
     key = "sk-ant-api03-" + "a1B2" * 24
-    steps = [f"curl -H 'x-api-key: {key}' --upload-file a.zip shop.example", *STEPS[1:]]
-    found = repeated([done("s1", 3, steps), done("s2", 9, steps)])
+    sessions = []
+    for number in range(1, 3):
+        session = Transcript(f"s{number}")
+        session.user(f"Upload it with {key}, please.")
+        session.tool("Bash", {"command": f"curl -H 'x-api-key: {key}' --upload-file a.zip shop.example"})
+        for step in STEPS[1:]:
+            session.tool("Bash", {"command": step.format(number - 1, number)})
+        sessions.append(commands_of(session.write(tmp_path / f"{number}.jsonl")))
+    assert key not in repr(sessions)
+    found = repeated(sessions)
     upload = [stated("Upload `a.zip`.", "a1"), *RELEASE["steps"][1:]]
     assert propose(bench, {**RELEASE, "steps": upload}, found=found) == 1
     assert key not in bench.provider.history[0].messages[0].content

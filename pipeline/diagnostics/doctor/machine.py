@@ -14,6 +14,7 @@ from pathlib import Path
 import yaml
 
 from pipeline import __version__
+from pipeline.app import damaged_files
 from pipeline.app.application import App
 from pipeline.core import paths
 from pipeline.core.clock import FixedClock, SystemClock, iso
@@ -51,6 +52,7 @@ def check(app: App) -> Iterator[Finding]:
     yield from _addresses(app)
     yield from _key(app)
     yield from _home(app.home)
+    yield from _state(app.home)
     yield from _room(app.home)
     yield from _clock(app)
 
@@ -191,6 +193,12 @@ def _home(home: Path) -> Iterator[Finding]:
         yield Finding("error", "home", f"{home} can't be written", "Make it writable for you.")
     elif not loose:
         yield Finding("ok", "home", str(home))
+
+
+def _state(home: Path) -> Iterator[Finding]:
+    """Tell of state files that count as empty since they can't be read."""
+    for item in damaged_files.in_home(home):
+        yield Finding(item.level, item.code, f"{item.path}: {item.message}", item.fix)
 
 
 def _open_to_others(path: Path) -> bool:

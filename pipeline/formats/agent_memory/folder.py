@@ -125,6 +125,16 @@ class Folder:
                 return file, merged(line.record, self.access().get(ident))
         return None
 
+    def by_id(self) -> dict[str, tuple[Path, Record]]:
+        """Return what `find` finds, of all memories at once."""
+        used = self.access()
+        found: dict[str, tuple[Path, Record]] = {}
+        for file in (*archive_files(self.root), *(self.root / FILES[kind] for kind in reversed(KINDS))):
+            for ident, line in self.content_of(file).by_id.items():
+                if line.record is not None:
+                    found[ident] = file, merged(line.record, used.get(ident))
+        return found
+
     # -- the index ------------------------------------------------------------------------------------
 
     def index(self) -> Index:

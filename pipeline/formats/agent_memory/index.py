@@ -35,6 +35,7 @@ class Index:
 
     def __init__(self, data: dict[str, Any]) -> None:
         self.data = data
+        self._ids: set[str] | None = None
 
     @property
     def version(self) -> str:
@@ -55,11 +56,13 @@ class Index:
     @property
     def ids(self) -> set[str]:
         """Return the ids of all live memories: each is under its importance."""
-        return {ident for found in self.data["importance_index"].values() for ident in found}
+        if self._ids is None:
+            self._ids = {ident for found in self.data["importance_index"].values() for ident in found}
+        return self._ids
 
     def has(self, ident: str) -> bool:
         """Whether a live memory has this id."""
-        return any(ident in found for found in self.data["importance_index"].values())
+        return ident in self.ids
 
     def plain(self, kind: str) -> bool:
         """Whether every line of that file is as we write it."""
@@ -92,6 +95,7 @@ class Index:
             self.by_type[record["type"]] += 1
             statistics["total_memories"] += 1
             _enter(self.data, record)
+            self.ids.add(record["id"])
         statistics["total_storage_bytes"] += written
         known["size"], known["mtime_ns"] = size, at
         self.data["last_updated"] = stamp(now)

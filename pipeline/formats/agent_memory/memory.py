@@ -124,6 +124,18 @@ class AgentMemory(Folder):
         held = fingerprint(self.root / FILES[kind])[0] + size
         return number <= self.options.most(kind) and held <= MOST_BYTES[kind]
 
+    def fitting(self, kind: str, records: Iterable[Record]) -> int:
+        """Return for how many of the first of `records` there is room, with nothing archived for them."""
+        free = self.options.most(kind) - self.index().by_type[kind]
+        room = MOST_BYTES[kind] - fingerprint(self.root / FILES[kind])[0]
+        number = 0
+        for record in records:
+            room -= len(schema.line_of(record)) + 1
+            if number >= free or room < 0:
+                break
+            number += 1
+        return number
+
     def _leaving(self, kind: str) -> list[Record]:
         """Return what leaves for the archive at the limit: learnings that are old, tasks that are done."""
         records = self.records(kind)

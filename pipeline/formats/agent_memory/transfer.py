@@ -6,7 +6,7 @@ Nothing that is there is written over without `force`; secrets are taken out of 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -24,6 +24,8 @@ from pipeline.safety.redaction import redact
 
 _BUILT: dict[str, str] = {"core_memories": CORE, "learnings": LEARNING, "tasks": TASK}
 """The lists of an agent's file as the first server wrote it."""
+_Numbered = tuple[int, Record]
+"""A memory with the number of its line."""
 Deed = Literal["new", "replaced", "there", "differs", "refused"]
 
 
@@ -79,11 +81,13 @@ def import_from(
     """Take in the memories of `file`, only those of type `kind` where one is given.
 
     One that is here with another text stays, but with `force`. Each line that can't be taken has its row.
+    What comes in is written together, however many they are.
     """
     if not file.is_file():
         raise AgentMemoryError("NOT_FOUND", "there is no such file", file=str(file), fix="Check the path.")
-    done, seen = Taken(), set[str]()
-    fresh: list[tuple[int, Record]] = []
+    done, seen, here = Taken(), set[str](), memory.by_id()
+    fresh: list[_Numbered] = []
+    replaced: dict[Path, dict[str, Record | None]] = {}
     for number, value, why in _values(file):
         record, reason = _record(memory, value) if not why else (None, why)
         if record is None:
@@ -95,58 +99,83 @@ def import_from(
             seen.add(record["id"])
             record, secrets = _redacted(record)
             done.secrets += secrets
-            _decide(memory, number, record, fresh, done, dry_run=dry_run, force=force)
-    _add(memory, fresh, done, dry_run=dry_run)
+            known = here.get(record["id"])
+            if known is None:
+                fresh.append((number, record))
+                continue
+            row = _against(known[1], record, number, force=force)
+            done.rows.append(row)
+            if row.deed == "replaced":
+                changed = {**record, "archived": known[1]["archived"]}
+                replaced.setdefault(known[0], {})[record["id"]] = changed
+    if dry_run:
+        done.rows += [Row(number, record["id"], "new") for number, record in fresh]
+    else:
+        _replace(memory, replaced)
+        _add(memory, fresh, done)
     done.rows.sort(key=lambda row: row.line)
     return done
 
 
-def _decide(
-    memory: AgentMemory,
-    number: int,
-    record: Record,
-    fresh: list[tuple[int, Record]],
-    done: Taken,
-    *,
-    dry_run: bool,
-    force: bool,
-) -> None:
-    known = memory.find(record["id"])
-    if known is None:
-        fresh.append((number, record))
-        return
-    file, here = known
+def _against(here: Record, record: Record, number: int, *, force: bool) -> Row:
+    """Return what is done with `record`, of that line, where `here` has its id."""
     if _same(here, record):
-        done.rows.append(Row(number, record["id"], "there"))
-    elif not force or here["type"] != record["type"]:
-        why = "another text of it is here; --force takes this"
-        if here["type"] != record["type"]:
-            why = f"it is of type {here['type']} here"
-        done.rows.append(Row(number, record["id"], "differs", why))
-    else:
-        if not dry_run:
-            with memory.writer():
-                memory.rewrite(file, {record["id"]: {**record, "archived": here["archived"]}})
-                memory.rebuild()
-        done.rows.append(Row(number, record["id"], "replaced"))
+        return Row(number, record["id"], "there")
+    if here["type"] != record["type"]:
+        return Row(number, record["id"], "differs", f"it is of type {here['type']} here")
+    if not force:
+        return Row(number, record["id"], "differs", "another text of it is here; --force takes this")
+    return Row(number, record["id"], "replaced")
 
 
-def _add(memory: AgentMemory, fresh: list[tuple[int, Record]], done: Taken, *, dry_run: bool) -> None:
-    for number, record in fresh:
-        row = Row(number, record["id"], "new")
-        if not dry_run:
-            try:
-                if record["archived"]:
-                    with memory.writer():
-                        target = archive_file(memory.root, record["type"], memory.now())
-                        writing.append(target, [schema.require_sound(record)])
-                else:
-                    memory.add([record])
-            except AgentMemoryError as error:
-                if error.code not in ("INVALID_INPUT", "LIMIT_EXCEEDED"):
-                    raise
-                row = Row(number, record["id"], "refused", str(error.args[0]))
-        done.rows.append(row)
+def _replace(memory: AgentMemory, replaced: Mapping[Path, Mapping[str, Record | None]]) -> None:
+    if not replaced:
+        return
+    with memory.writer():
+        for file, changed in replaced.items():
+            memory.rewrite(file, changed)
+        memory.rebuild()
+
+
+def _add(memory: AgentMemory, fresh: Sequence[_Numbered], done: Taken) -> None:
+    for kind in KINDS:
+        of_kind = [pair for pair in fresh if pair[1]["type"] == kind]
+        _add_together(memory, [pair for pair in of_kind if pair[1]["archived"]], done)
+        rest = [pair for pair in of_kind if not pair[1]["archived"]]
+        is_full = False
+        while rest:
+            room = memory.fitting(kind, (record for _, record in rest))
+            # The first that finds no room makes some; where there is none to make, all the others go its way.
+            number = room or (len(rest) if is_full else 1)
+            is_full = not room
+            _add_together(memory, rest[:number], done)
+            rest = rest[number:]
+
+
+def _add_together(memory: AgentMemory, pairs: Sequence[_Numbered], done: Taken) -> None:
+    """Write `pairs` as one, all archived or none; where they can't be, each has its row with the reason."""
+    why = ""
+    try:
+        _write(memory, [record for _, record in pairs])
+    except AgentMemoryError as error:
+        if error.code not in ("INVALID_INPUT", "LIMIT_EXCEEDED"):
+            raise
+        if error.code == "INVALID_INPUT" and len(pairs) > 1:
+            # One of them only: too long without its secret, or somebody else took it in meanwhile.
+            for pair in pairs:
+                _add_together(memory, [pair], done)
+            return
+        why = str(error.args[0])
+    done.rows += [Row(number, record["id"], "refused" if why else "new", why) for number, record in pairs]
+
+
+def _write(memory: AgentMemory, records: Sequence[Record]) -> None:
+    if not records or not records[0]["archived"]:
+        memory.add(records)
+        return
+    lines = [schema.require_sound(record) for record in records]
+    with memory.writer():
+        writing.append(archive_file(memory.root, records[0]["type"], memory.now()), lines)
 
 
 def _values(file: Path) -> Iterator[tuple[int, Any, str]]:

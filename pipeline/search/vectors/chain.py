@@ -21,11 +21,11 @@ from pipeline.search.vectors.embedded import WordLlamaEmbedder, has_wordllama
 from pipeline.search.vectors.embedder import Embedder
 from pipeline.search.vectors.remote import OllamaEmbedder, OpenAIEmbedder
 from pipeline.search.vectors.vector_file import read_bytes
+from pipeline.store.files.versions import STORE_CONFIG
 
 if TYPE_CHECKING:
     from pipeline.config import EmbeddingSettings
 
-CONFIG = "_config.json"
 OLLAMA_MODEL = "nomic-embed-text"
 OPENAI_MODEL = "text-embedding-3-small"
 CHAIN = ("wordllama", "ollama", "openai")
@@ -50,7 +50,7 @@ class StoreConfig:
 def store_config(root: Path) -> StoreConfig:
     """Read the ``_config.json`` of the store at `root`; an absent or unreadable one says nothing."""
     try:
-        held = orjson.loads(read_bytes(root / CONFIG, _MOST))
+        held = orjson.loads(read_bytes(root / STORE_CONFIG, _MOST))
     except (OSError, EmbeddingError, ValueError):
         return StoreConfig()
     if not isinstance(held, dict):
@@ -70,7 +70,7 @@ def write_store_config(root: Path, values: Mapping[str, str]) -> bool:
 
     All else in it stays as it is, and no key comes in. The schema knows two providers, others are left out.
     """
-    file = root / CONFIG
+    file = root / STORE_CONFIG
     try:
         held = orjson.loads(read_bytes(file, _MOST))
     except (OSError, EmbeddingError, ValueError):
@@ -134,5 +134,7 @@ def _fix(made_by: str, change: bool, config: StoreConfig) -> str:
         return "Start it again, or let `reverie embed` make all vectors anew with another one."
     fix = f"{how_to_install('semantic')} Or see [embeddings] in config.toml."
     if config.has_key:
-        fix += f" The key in {CONFIG} is not used: give it to `reverie config embeddings --openai-key -`."
+        fix += (
+            f" The key in {STORE_CONFIG} is not used: give it to `reverie config embeddings --openai-key -`."
+        )
     return fix

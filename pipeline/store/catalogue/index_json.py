@@ -25,12 +25,12 @@ from pipeline.store.catalogue.index_parts import CHUNK, Copy, PartKey, Parts
 from pipeline.store.files.kept import Kept
 from pipeline.store.files.layout import FileStamp, derived_bytes
 from pipeline.store.files.scanning import Document
-from pipeline.store.files.versions import OURS, VECTORS, is_anothers, set_aside_unread
+from pipeline.store.files.versions import OURS, STORE_CONFIG, VECTORS, is_anothers, set_aside_unread
 from pipeline.store.graph.edge_files import Listing
 from pipeline.store.ownership import identities
 
 INDEX_JSON = "_index.json"
-IGNORED = (INDEX_JSON, "_state.json", VECTORS, "_config.json")
+IGNORED = (INDEX_JSON, "_state.json", VECTORS, STORE_CONFIG)
 _SHOWN = "index.json"
 """Under this the catalogue keeps what the file was made from."""
 _HEAD = 200

@@ -36,6 +36,14 @@ PAUSE = timedelta(days=30)
 """Nothing put before a prompt for so long: recall was off, or nobody was there, and nothing could be used."""
 
 
+class _TornError(ValueError):
+    """The file is no JSON, and no merge that a person can settle; `raw` is what is in it."""
+
+    def __init__(self, raw: bytes) -> None:
+        super().__init__("it is no JSON")
+        self.raw = raw
+
+
 @dataclass(frozen=True, slots=True)
 class Use:
     """One time a memory was put before a prompt or, if `asked`, asked for.
@@ -88,11 +96,11 @@ def write_scores(root: Path, scores: Mapping[str, float], now: datetime) -> bool
 
 def fault(root: Path) -> StoreError | None:
     """Return why ``_state.json`` can't be read, None where it can or is not there."""
-    if _torn(root) is not None:
+    try:
+        _understood(root)
+    except _TornError:
         fix = "`reverie reindex` sets it aside, where it is kept, and counting begins anew."
         return StoreError("it is damaged, and is no JSON", file=str(root / STATE), fix=fix)
-    try:
-        _read_file(root)
     except StoreError as error:
         return error
     return None
@@ -268,18 +276,25 @@ def _new(now: datetime) -> dict[str, Any]:
 
 
 def _torn(root: Path) -> bytes | None:
-    """Return the bytes of a ``_state.json`` that is no JSON, None for any other.
-
-    One with both sides of a merge is none of these: a person can settle it.
-    """
+    """Return the bytes of a ``_state.json`` that is no JSON, None for any other."""
     try:
-        raw = read_regular(root / STATE, MAX_DERIVED)[0]
-        orjson.loads(raw)
-    except (OSError, StoreError):
+        _loaded(root)
+    except _TornError as error:
+        return error.raw
+    except (OSError, StoreError, ValueError):
         return None
-    except ValueError:
-        return None if _SIDES in raw else raw
     return None
+
+
+def _loaded(root: Path) -> Any:
+    raw = read_regular(root / STATE, MAX_DERIVED)[0]
+    try:
+        return orjson.loads(raw)
+    except ValueError as error:
+        # One with both sides of a merge is not torn: a person can settle it.
+        if _SIDES in raw:
+            raise
+        raise _TornError(raw) from error
 
 
 def _set_aside(root: Path) -> None:
@@ -296,16 +311,22 @@ def _to_go_on(root: Path, now: datetime) -> dict[str, Any]:
 
 
 def _read_file(root: Path) -> dict[str, Any]:
-    if _torn(root) is not None:
-        return {}
     try:
-        state = orjson.loads(read_regular(root / STATE, MAX_DERIVED)[0])
+        return _understood(root)
+    except _TornError:
+        return {}  # Whoever writes it next sets it aside; until then `status` tells of it.
+
+
+def _understood(root: Path) -> dict[str, Any]:
+    """Return what the file holds, {} where there is none; raises StoreError, or _TornError for a torn one."""
+    try:
+        state = _loaded(root)
         require_version(root / STATE, state, STATE_VERSION)
         if not isinstance(state, dict) or not isinstance(state.get("entries"), dict):
             raise ValueError("there are no entries in it")
     except FileNotFoundError:
         return {}
-    except NewerVersionError:
+    except (NewerVersionError, _TornError):
         raise
     except (OSError, StoreError, ValueError) as error:
         raise StoreError(

@@ -18,6 +18,8 @@ from pipeline.hooklib.places import PRIVATE
 from pipeline.store.files.layout import MAX_DERIVED, read_regular
 
 VECTORS = "_embeddings.json"
+STORE_CONFIG = "_config.json"
+"""What a store says of its vectors: who makes them, with which models."""
 OURS = {"_index.json": 2, "_state.json": 1}
 """The version that we read and write of each."""
 ENTRIES = frozenset({"entries", "updated", "count", "edges"})

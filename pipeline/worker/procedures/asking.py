@@ -26,7 +26,6 @@ from pipeline.llm import Message, Request
 from pipeline.llm.lenient_fields import ITEMS, Text, Texts
 from pipeline.llm.prompts import load
 from pipeline.safety.invisible import visible_line
-from pipeline.safety.redaction import redact
 from pipeline.store import Snapshot
 from pipeline.text.slugs import slugify
 from pipeline.verify.barred import forbidden
@@ -221,11 +220,9 @@ def _unfounded(item: Stated, shown: Mapping[str, Command]) -> str:
 
 
 def numbered(sequence: Repeated, mask: Callable[[str], str] = str) -> dict[str, Command]:
-    """Return the latest occurrences' commands, without secrets, by the ids they are shown with."""
+    """Return the latest occurrences' commands by the ids they are shown with, without what `mask` knows."""
     return {
-        f"{letter}{number}": command._replace(
-            text=mask(redact(command.text).text), asked=mask(redact(command.asked).text)
-        )
+        f"{letter}{number}": command._replace(text=mask(command.text), asked=mask(command.asked))
         for letter, done in zip(_LETTERS[:_MOST_SHOWN], sequence.occurrences, strict=False)
         for number, command in enumerate(done.commands, start=1)
     }

@@ -52,14 +52,17 @@ def _sessions(phase: PhaseContext) -> Iterator[list[Command]]:
 
 
 def commands_of(transcript: Path) -> list[Command]:
-    """Return the shell commands in `transcript` that gave a result, in order; those of subagents left out."""
+    """Return the shell commands in `transcript` that gave a result, in order; those of subagents left out.
+
+    Secrets are taken out of them, and of what the person asked for.
+    """
     found: list[Command] = []
     begun: dict[str, tuple[Event, str]] = {}
     asked = ""
     for event in events(transcript):
         if event.sidechain:
             continue
-        asked = event.typed or asked
+        asked = redact(event.typed).text if event.typed else asked
         command = event.given.get("command")
         if event.role == "tool_use" and event.tool == _SHELL and isinstance(command, str):
             begun[event.tool_use_id] = event, asked

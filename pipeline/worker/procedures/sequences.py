@@ -43,7 +43,7 @@ class Command(NamedTuple):
     """One command that was run: where it is in its session's transcript, its text, and whether it went well.
 
     `uuid` is that of the record that ran it; `at` is when (ISO 8601), "" when nobody knows; `asked` is what
-    the person typed last before it.
+    the person typed last before it. Neither text holds a secret.
     """
 
     session: str
