@@ -69,25 +69,16 @@ def process(
     """
     _require_fitting(batch=batch, team=team, cancel=cancel, limited=limit is not None, estimate=estimate)
     app = App(store=store, graph=graph, llm=llm)
-    if team:
-        from pipeline.cli import team_work
+    if team or batch:
+        asked = {"everything": everything, "only_estimate": estimate, "cancel": cancel, "yes": yes}
+        if team:
+            from pipeline.cli import team_work
 
-        team_work.give(
-            app,
-            everything=everything,
-            in_batches=batch,
-            only_estimate=estimate,
-            cancel=cancel,
-            yes=yes,
-            as_json=as_json,
-        )
-        return
-    if batch:
-        from pipeline.cli import batch as batches
+            team_work.give(app, in_batches=batch, as_json=as_json, **asked)
+        else:
+            from pipeline.cli import batch as batches
 
-        batches.process(
-            app, everything=everything, only_estimate=estimate, cancel=cancel, yes=yes, as_json=as_json
-        )
+            batches.process(app, as_json=as_json, **asked)
         return
     with progress("estimating") as now:
         backlog = app.backlog(everything=everything, each=lambda done: now(f"estimating: {done:,}"))
