@@ -13,8 +13,10 @@ from pipeline.app.undoing import Part
 from pipeline.consolidation.commit import report as reports
 from pipeline.consolidation.commit.execute import promoted_by
 from pipeline.consolidation.commit.report import DreamReport
+from pipeline.consolidation.second_reader.matters import NOT_AGREED
 from pipeline.core.errors import InputError, StoreError
 from pipeline.domain.action import DreamAction
+from pipeline.hooklib.memory_format import INDEX, OVERFLOW
 from pipeline.store import Generation, Store, turns_of
 
 _PARTS = ("", "Why: ", "How to apply: ")
@@ -27,6 +29,11 @@ class Listed:
 
     report: DreamReport
     is_undone: bool
+
+    @property
+    def changed_something(self) -> bool:
+        """Return whether it did anything that is to be seen."""
+        return bool(self.report.actions) and self.report.word != "dry"
 
     @property
     def headline(self) -> str:
@@ -152,7 +159,8 @@ def turned(app: App, dream: Dream | None, parts: Sequence[Part]) -> Turned:
     touched = {name for change in changes for name in _names(change)}
     planned = dream.every if dream else ()
     already = [change.memory.name for change in planned if not _names(change) & touched]
-    kept = (path for part in parts for path in part.undone.partly)
+    # The index is Reverie's own, and made anew: nobody wrote into it.
+    kept = (path for part in parts for path in part.undone.partly if path not in (INDEX, OVERFLOW))
     return Turned(tuple(changes), tuple(already), tuple(dict.fromkeys(kept)))
 
 
@@ -160,6 +168,11 @@ def is_of(dream: Dream, part: Part) -> bool:
     """Whether `part` undid `dream`, or did it again, and no other change."""
     base = turns_of(part.undone.run)[0]
     return (promoted_by(base) or base) == dream.report.run_id
+
+
+def is_doubted(reason: str) -> bool:
+    """Whether `reason` is that the second reader did not agree."""
+    return reason.startswith(NOT_AGREED)
 
 
 def still_to_turn(app: App, dream: Dream) -> tuple[MemoryChange, ...]:

@@ -72,10 +72,11 @@ def test_before_the_first_dream_the_page_says_what_brings_one(night):
 def test_a_merge_stands_old_beside_new_with_what_covers_what_it_left_out(night):
     report = night.merge()
     page = night.page()
-    left = page.partition("What covers what is left out")[2]
+    left = page.partition("Where that stands now")[2]
     gone, cover = re.search(r"<del>(.*?)</del>.*?class=\"is\"[^>]*>(.*?)</p>", left, re.DOTALL).groups()
     assert gone == SAME and FIRST in cover and "nothing takes its place" not in page
-    assert "word for word in another memory" in left
+    into = '<a href="/t0ken/memory/tabs" dir="auto">tabs</a>'
+    assert into in cover and f'<span class="quiet">moved to</span> {into}' in left
     assert "<ins>Tabs are shown &lt;b&gt;four&lt;/b&gt; wide.</ins>" in page and "<b>" not in page
     assert 'href="/t0ken/memory/more-tabs" dir="auto">more-tabs</a>' in page
     assert '<h2 class="first">Dream of' in page and "What it cost" in page and report.run_id in page
@@ -99,8 +100,10 @@ def test_a_dream_is_undone_and_done_again(night):
     assert "2 memories came back" in night.turn(page)
     assert night.bench.names() == ["more-tabs", "tabs", "third"]
     page = night.page()
-    assert page.count(">undone</span>") == 2 and "Do it again" in page and SAME in page
-    assert night.turn(page).startswith("Done again") and night.bench.names() == ["tabs"]
+    assert page.count(">undone</span>") == 2 and "Put it back" in page and SAME in page
+    assert night.turn(page).startswith("Put back: 2 memories were put away") and night.bench.names() == [
+        "tabs"
+    ]
     assert night.turn(night.page()).startswith("Undone") and night.bench.names() == [
         "more-tabs",
         "tabs",
@@ -117,7 +120,7 @@ def test_what_was_restored_in_between_is_said_to_stay(night):
     assert "1 memory came back" in said and "1 memory is as before" in said and "third stays as it is" in said
     said = night.turn(night.page())
     assert night.bench.names() == ["tabs", "third"]
-    assert said.startswith("Done again: ") and "1 memory left" in said
+    assert said.startswith("Put back: ") and "1 memory was put away" in said
     assert "1 memory is as the dream left it" in said and "third stays as it is" in said
 
 

@@ -159,11 +159,17 @@ NO_TARGET = {**FRESH, "update_of": "gone", "name": "gone"}
 KINDS = {
     "retire": (
         lambda shop: shop.put("retire", {"name": "ship", "reason": "no longer"}),
-        ("retired", "<del>Ship on Mondays.</del>"),
+        ("put away", "<del>Ship on Mondays.</del>"),
     ),
-    "dream:merge": (lambda shop: shop.dreamt(**MERGED), ("retired", "word for word in another")),
-    "dream:retire": (lambda shop: shop.dreamt(**OVER), ("retired", "holds until")),
-    "cited": (lambda shop: shop.cited(), ("<del>assistant-written</del>", "<ins>user-confirmed</ins>")),
+    "dream:merge": (
+        lambda shop: shop.dreamt(**MERGED),
+        ("put away", 'moved to</span> <a href="/t0ken/memory/retries"'),
+    ),
+    "dream:retire": (lambda shop: shop.dreamt(**OVER), ("put away", "holds until")),
+    "cited": (
+        lambda shop: shop.cited(),
+        ("<del>Claude, in a file of its own</del>", "<ins>Claude, confirmed by you</ins>"),
+    ),
     "conflict": (
         lambda shop: shop.put("conflict", {"name": "ship.md"}),
         ("can’t be accepted", ".reverie/conflicts", "unchanged"),
@@ -211,7 +217,7 @@ def test_a_yes_is_done_opens_the_next_and_can_be_taken_back(shop):
         "undo": str(first),
     }
     assert "Four retries" in shop.store.read("retries").memory.body
-    page = shop.browser.get(f"inbox?item={second}&undo={first}").text
+    page = shop.browser.get(f"inbox?item={second}&undo={first}&done=Accepted").text
     assert f'name="item" value="{first}"' in page and "Take it back" in page
     shop.browser.post("inbox/undo", {"item": first})
     assert "Three retries" in shop.store.read("retries").memory.body and shop.waiting() == [first, second]

@@ -192,8 +192,8 @@ def test_the_dialogue_around_a_quote_is_shown(browse, keep, project):
     assert "Shall I retry it &lt;b&gt;for ever&lt;/b&gt;?" in text and "Done: three times." in text
     assert '<blockquote dir="auto">three times at most &amp; never more</blockquote>' in text
     assert "Source 1: you said" in text and "2026-03-02\N{NO-BREAK SPACE}09:00" in text
-    assert "The ledger does not hold that session; " in text
-    assert text.count("holds that session, but not this turn of it") == 1 and "<i>lost" not in text
+    assert "Reverie does not have that conversation: " in text
+    assert text.count("Reverie has that conversation, but not this turn of it") == 1 and "<i>lost" not in text
 
 
 def test_an_edit_is_in_the_history_and_is_undone(browse, keep):
@@ -211,7 +211,7 @@ def test_an_edit_is_in_the_history_and_is_undone(browse, keep):
     assert "#night" in page.text and "q=gateway" in page.text
     page = undone(browser, page)
     assert "Undone: update retries" in page.text and "#night" not in page.text
-    assert fields(page, "edit")["text"] == values["text"] and "Do it again" in page.text
+    assert fields(page, "edit")["text"] == values["text"] and "Put it back" in page.text
     page = undone(browser, page)
     assert fields(page, "edit")["text"] == "It is retried four times." and ">Undo<" in page.text
 
@@ -294,13 +294,15 @@ def test_what_is_forgotten_leaves_and_comes_back(browse, keep):
     assert names(left) == ["retries"] and "forgotten" in left.text and "1 memory that left" in left.text
     for query in ("band=archived", "q=retried+thrice"):
         missed = browser.get(f"?{query}").text
-        assert "1 memory left" in missed and "show=left" in missed and "see what left" in missed
+        assert "1 memory was put away" in missed and "show=left" in missed and "see what left" in missed
     gone = browser.get("memory/retries?scope=project")
     assert gone.status == 404 and "retried three times" in gone.text and ">Restore<" in gone.text
     page = follow(browser, browser.post("memories/restore", fields(left, "restore")))
     assert "It is back" in page.text and "<h1" in page.text
     for said in (page, browser.get("memory/retries")):
-        assert "the user" in said.text and "unverified file" not in said.text
+        assert (
+            "<dd>you</dd>" in said.text and "the user" not in said.text and "unverified file" not in said.text
+        )
         assert "not until" not in said.text
     assert browser.get("memory/retries").status == 200
     assert names(undone(browser, page)) == ["sqlite"]

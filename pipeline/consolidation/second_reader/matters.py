@@ -108,7 +108,7 @@ def _to_person(operation: Operation, waiting: Sequence[Matter], denied_ids: Sequ
     if operation.into:
         ids = tuple(memory_id for memory_id in ids if memory_id in denied_ids or memory_id == operation.into)
     struck = tuple(matter.cover for matter in waiting if matter.cover)
-    reason = f"{NOT_AGREED}: {'; '.join(matter.claim for matter in waiting)}"
+    reason = f"{NOT_AGREED} {', nor '.join(matter.claim for matter in waiting)}"
     return Refused(replace(operation, ids=ids, covered=struck), reason, to_inbox=True)
 
 
