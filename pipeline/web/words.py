@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pipeline.domain.authorship import AUTHORS, NOBODY, PERSON
-from pipeline.domain.memory import Memory
+from pipeline.domain.memory import MAX_QUOTE, Memory
 from pipeline.hooklib.memory_format import SPEAKERS, author_of
 from pipeline.text.humanize import count
 
@@ -141,7 +141,7 @@ def field_values(name: str, before: Memory, after: Memory) -> tuple[str, str]:
     sides = [getattr(side, name, None) for side in (before, after)]
     if name in _COUNTED:
         noun = {"relations": "link", "replaces": "note", "sources": "quote"}[name]
-        old, new = (count(len(side or ()), noun) for side in sides)
+        old, new = (count(len(side), noun) if side else "" for side in sides)
         return (old, new) if old != new else ("", "")
     if name in _JOINED:
         old, new = (", ".join(side or ()) for side in sides)
@@ -152,8 +152,13 @@ def field_values(name: str, before: Memory, after: Memory) -> tuple[str, str]:
     return "", ""
 
 
+def quoted(text: str) -> str:
+    """Return a quote as it is shown: one that may have been cut for its length says so."""
+    return f"{text} …" if len(text) >= MAX_QUOTE else text
+
+
 def undo_line(what: str, turns: int) -> str:
-    """Return what a change turned round, of which `history` says `what`: put back by an even one of `turns`."""
+    """Return what a change turned round of which `history` says `what`: put back where `turns` is even."""
     cause = what.partition(": ")[2]
     kind = cause.partition(" ")[0]
     shown = {
@@ -173,6 +178,7 @@ FILTERS: Mapping[str, Any] = {
     "doer": doer,
     "deed": deed,
     "became": became,
+    "quoted": quoted,
     "ended": ended,
     "field_name": field_name,
 }

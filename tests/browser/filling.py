@@ -25,7 +25,7 @@ from pipeline.consolidation.commit.report import DreamReport
 from pipeline.core import paths
 from pipeline.core.clock import FixedClock
 from pipeline.domain.job import Job
-from pipeline.domain.memory import Evidence, Memory
+from pipeline.domain.memory import MAX_QUOTE, Evidence, Memory
 from pipeline.domain.operations import Operation, Refused
 from pipeline.extraction import cited_writes
 from pipeline.ledger import calls, inbox, jobs
@@ -315,7 +315,7 @@ def _said(name: str, day: str, *said: str) -> Memory:
         Evidence(
             session=_EARLIER,
             uuid=f"{name}-{number}",
-            quote=text,
+            quote=text[:MAX_QUOTE],
             at=f"{day}T10:00:00+00:00",
             speaker="person",
         )

@@ -143,6 +143,11 @@ def follow(browser, answer):
     return browser.get(answer.headers["location"].split("/", 2)[2])
 
 
+def history_of(page):
+    """Return the moments of the changes that a page lists, the newest first."""
+    return re.findall(r'<p class="small quiet"><span class="nowrap">(20[^<]+)</span>', page.text)
+
+
 def fields(answer, deed, nth=0):
     """Return the hidden and shown values of the form for `deed` on a page."""
     form = re.findall(rf'<form[^>]*action="[^"]*/memories/{deed}[^"]*">(.*?)</form>', answer.text, re.DOTALL)[
@@ -212,6 +217,9 @@ def test_an_edit_is_in_the_history_and_is_undone(browse, keep):
     page = undone(browser, page)
     assert "Undone: update retries" in page.text and "#night" not in page.text
     assert fields(page, "edit")["text"] == values["text"] and "Put it back" in page.text
+    assert "you undid “update retries”" in page.text
+    touched = page.text.partition("<dt>Last changed</dt>")[2]
+    assert touched.startswith(f'<dd><span class="nowrap">{history_of(page)[0]}</span>')
     page = undone(browser, page)
     assert fields(page, "edit")["text"] == "It is retried four times." and ">Undo<" in page.text
 
