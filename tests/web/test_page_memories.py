@@ -2,6 +2,7 @@
 
 import html
 import re
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote
@@ -12,7 +13,8 @@ from pipeline.app import memories as written
 from pipeline.app.application import App
 from pipeline.core import paths
 from pipeline.core.clock import FixedClock
-from pipeline.domain.memory import Evidence
+from pipeline.domain.memory import Evidence, Memory
+from pipeline.web import words
 from tests.support.transcripts import Transcript
 
 HOSTILE = "<script>alert(1)</script>\"><img src=x onerror=alert(2)>' {{ 7*7 }}"
@@ -288,6 +290,30 @@ def test_a_pin_is_set_taken_off_and_undone(browse, keep):
     page = follow(browser, browser.post("memories/pin", fields(browser.get("memory/retries"), "pin")))
     page = follow(browser, browser.post("memories/pin", fields(page, "pin")))
     assert "no longer pinned" in page.text and ">Unpin<" in undone(browser, page).text
+
+
+def test_the_last_change_is_told_whatever_it_was_with_the_day_of_the_text(browse, keep, monkeypatch):
+    def told(what):
+        found = re.findall(rf"<dt>{what}</dt><dd><span[^>]*>([^<]*)", browser.get("memory/retries").text)
+        return [moment.replace("\N{NO-BREAK SPACE}", " ") for moment in found]
+
+    keep("The gateway is retried three times.", name="retries", at="2026-03-01T09:00:00Z")
+    browser = browse()
+    assert told("Last changed") == ["2026-03-01 09:00"] and told("Its text is of") == []
+    for at, deed in (("2026-03-02T09:00:00Z", {"text": "Twice."}), ("2026-03-03T09:00:00Z", {})):
+        monkeypatch.setenv("REVERIE_NOW", at)
+        page = browser.get("memory/retries")
+        form = fields(page, "edit" if deed else "pin") | deed
+        assert browser.post("memories/edit" if deed else "memories/pin", form).status == 303
+    assert told("Last changed") == ["2026-03-03 09:00"] and told("Its text is of") == ["2026-03-02 09:00"]
+
+
+def test_a_colleagues_memory_is_told_by_name_and_yours_by_you():
+    own = Memory("own", body="Ship on Mondays.\n", description="", type="project", origin="user-stated")
+    theirs = replace(own, extra={"author": "Mara"})
+    assert [words.says(one) for one in (own, theirs)] == ["you", "Mara"]
+    assert words.says(replace(own, origin="user-confirmed")) == "Claude, confirmed by you"
+    assert words.reader("Mara (the team)") == "Mara (the team)" and words.reader("the user") == "you"
 
 
 def test_what_is_forgotten_leaves_and_comes_back(browse, keep):
