@@ -13,7 +13,6 @@ from pipeline.app.undoing import Part
 from pipeline.consolidation.commit import report as reports
 from pipeline.consolidation.commit.execute import promoted_by
 from pipeline.consolidation.commit.report import DreamReport
-from pipeline.consolidation.second_reader.matters import NOT_AGREED
 from pipeline.core.errors import InputError, StoreError
 from pipeline.domain.action import DreamAction
 from pipeline.hooklib.memory_format import INDEX, OVERFLOW
@@ -168,11 +167,6 @@ def is_of(dream: Dream, part: Part) -> bool:
     """Whether `part` undid `dream`, or did it again, and no other change."""
     base = turns_of(part.undone.run)[0]
     return (promoted_by(base) or base) == dream.report.run_id
-
-
-def is_doubted(reason: str) -> bool:
-    """Whether `reason` is that the second reader did not agree."""
-    return reason.startswith(NOT_AGREED)
 
 
 def still_to_turn(app: App, dream: Dream) -> tuple[MemoryChange, ...]:

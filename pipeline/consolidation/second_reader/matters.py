@@ -13,12 +13,10 @@ from dataclasses import dataclass, field, replace
 from pipeline.consolidation.second_reader import questions as ask
 from pipeline.consolidation.second_reader.questions import Question
 from pipeline.domain.memory import Memory
-from pipeline.domain.operations import Cover, Operation, Refused
+from pipeline.domain.operations import NOT_AGREED, Cover, Operation, Refused
 from pipeline.domain.sentences import folded, sentences
 from pipeline.verify.check import says_the_same
 from pipeline.verify.cover import misses
-
-NOT_AGREED = "the second reader did not agree"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from pipeline.app.dream_reports import Dream, Turned
 from pipeline.core.clock import parse_time
 from pipeline.core.errors import OvertakenError, UsageError
 from pipeline.core.zone import local
+from pipeline.domain.operations import is_doubted
 from pipeline.text.humanize import count
 from pipeline.web.listed import ROWS
 from pipeline.web.visit import Visit
@@ -100,9 +101,7 @@ def undo(visit: Visit) -> Response:
 def _told_of(visit: Visit, dream: Dream) -> dict[str, Any]:
     report = dream.report
     others = [
-        {**item, "is_doubted": dream_reports.is_doubted(item["why"])}
-        for item in report.refused
-        if not item.get("later")
+        {**item, "is_doubted": is_doubted(item["why"])} for item in report.refused if not item.get("later")
     ]
     return {
         "report": report,

@@ -7,13 +7,14 @@ from typing import Any
 
 from starlette.responses import Response
 
-from pipeline.app import dream_reports, undoing
 from pipeline.app import inbox as decisions
+from pipeline.app import undoing
 from pipeline.app.application import App
 from pipeline.app.proposals import EDITABLE, brief, facts_of, proposer
 from pipeline.app.said_when import said_when
 from pipeline.core.errors import ReverieError, UsageError
 from pipeline.core.ids import digest
+from pipeline.domain.operations import is_doubted
 from pipeline.hooklib.plain import clipped
 from pipeline.text.humanize import count
 from pipeline.web import words
@@ -197,7 +198,7 @@ def _opened(visit: Visit, rows: Sequence[dict[str, Any]], number: int) -> dict[s
         "facts": _facts(row),
         "quotes": row["payload"].get("sources") or (),
         "said": said_when(row, preview.changes),
-        "is_doubted": dream_reports.is_doubted(row["reason"]),
+        "is_doubted": is_doubted(row["reason"]),
         "proposer": proposer(row),
         "before": place_in[at - 1] if at > 0 else 0,
         "behind": place_in[at + 1] if 0 <= at < len(place_in) - 1 else 0,
