@@ -45,11 +45,17 @@ _TOLD = ("title", "description", "type")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One sentence and what became of it; `by` are the words that speak for one that is gone, if known."""
+    """One sentence and what became of it; `by` are the words that speak for one that is gone, if known.
+
+    `heir` is the other memory that has it now word for word, or those words; `has_moved` says that it came
+    there by this very change.
+    """
 
     state: Literal["kept", "gone", "new"]
     text: str
     by: str = ""
+    heir: str = ""
+    has_moved: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,9 +187,9 @@ def compare(change: MemoryChange, others: Sequence[MemoryChange]) -> list[Line]:
     old = sentences(change.before.body) if change.before else ()
     new = sentences(change.after.body) if change.after else ()
     heirs = [item.after for item in others if item.after is not None]
-    elsewhere = {part.key for memory in heirs for part in sentences(memory.body)}
+    elsewhere = _elsewhere(old, change, others)
     present = {part.key for part in new}
-    kept = {part.key for part in old} & (present | elsewhere)
+    kept = {part.key for part in old} & (present | elsewhere.keys())
     lines: list[Line] = []
     matcher = SequenceMatcher(None, [part.key for part in old], [part.key for part in new], autojunk=False)
     for tag, old_from, old_to, new_from, new_to in matcher.get_opcodes():
@@ -194,13 +200,14 @@ def compare(change: MemoryChange, others: Sequence[MemoryChange]) -> list[Line]:
         if change.after is not None:
             # It is in another memory now, and gone from this one all the same.
             moved = [part for part in old[old_from:old_to] if part.key in kept and part.key not in present]
-            lines += [Line("gone", _words(part)) for part in moved]
+            lines += [Line("gone", _words(part), "", *elsewhere[part.key]) for part in moved]
         fresh = [part for part in new[new_from:new_to] if part.key not in kept]
         if change.after is None:
-            lines += [Line("kept", _words(part)) for part in old[old_from:old_to] if part.key in kept]
+            stays = [part for part in old[old_from:old_to] if part.key in kept]
+            lines += [Line("kept", _words(part), "", *elsewhere[part.key]) for part in stays]
         for part, by in zip(gone, [*fresh, *[None] * len(gone)], strict=False):
-            words = _words(by) if by else _spoken_for(change.before, part, heirs)
-            lines.append(Line("gone", _words(part), words))
+            words, heir = (_words(by), "") if by else _spoken_for(change.before, part, heirs)
+            lines.append(Line("gone", _words(part), words, heir))
         lines += [Line("new", _words(part)) for part in fresh[len(gone) :]]
         lines += [Line("kept", _words(part)) for part in new[new_from:new_to] if part.key in kept]
     return lines
@@ -213,19 +220,38 @@ def as_text(change: FileDiff) -> str:
     return "".join(unified_diff(before, after, f"a/{change.path}", f"b/{change.path}"))
 
 
-def _spoken_for(memory: Memory | None, gone: Sentence, heirs: Iterable[Memory]) -> str:
-    """Return the one sentence that stands now for the lines which `gone` of `memory` rested on, or ""."""
+def _elsewhere(
+    old: Sequence[Sentence], change: MemoryChange, others: Sequence[MemoryChange]
+) -> dict[str, tuple[str, bool]]:
+    """Return by its key which other memory has a sentence of `old` now, and whether it came there just so."""
+    wanted = {part.key for part in old}
+    found: dict[str, tuple[str, bool]] = {}
+    for item in others:
+        if item.after is None or item is change:
+            continue
+        there = {part.key for part in sentences(item.after.body)} & wanted - found.keys()
+        if there:
+            before = {part.key for part in sentences(item.before.body)} if item.before else set()
+            found |= {key: (item.after.name, key not in before) for key in there}
+    return found
+
+
+def _spoken_for(memory: Memory | None, gone: Sentence, heirs: Iterable[Memory]) -> tuple[str, str]:
+    """Return the one sentence that stands now for the lines which `gone` of `memory` rested on, and where.
+
+    Both are "" where there is none, or more than one.
+    """
     if memory is None:
-        return ""
+        return "", ""
     pointers = {source.pointer for source in sources_of(memory, gone.text)}
     found = {
-        part.key: part.text
+        part.key: (part.text, heir.name)
         for heir in heirs
         for part in sentences(heir.body)
         for source in heir.sources
         if part.key in source.bears and source.pointer in pointers
     }
-    return next(iter(found.values())) if len(found) == 1 else ""
+    return next(iter(found.values())) if len(found) == 1 else ("", "")
 
 
 def _words(sentence: Sentence) -> str:

@@ -15,6 +15,7 @@ from pipeline.consolidation.commit.execute import promoted_by
 from pipeline.consolidation.commit.report import DreamReport
 from pipeline.core.errors import InputError, StoreError
 from pipeline.domain.action import DreamAction
+from pipeline.hooklib.memory_format import INDEX, OVERFLOW
 from pipeline.store import Generation, Store, turns_of
 
 _PARTS = ("", "Why: ", "How to apply: ")
@@ -27,6 +28,11 @@ class Listed:
 
     report: DreamReport
     is_undone: bool
+
+    @property
+    def changed_something(self) -> bool:
+        """Return whether it did anything that is to be seen."""
+        return bool(self.report.actions) and self.report.word != "dry"
 
     @property
     def headline(self) -> str:
@@ -152,7 +158,8 @@ def turned(app: App, dream: Dream | None, parts: Sequence[Part]) -> Turned:
     touched = {name for change in changes for name in _names(change)}
     planned = dream.every if dream else ()
     already = [change.memory.name for change in planned if not _names(change) & touched]
-    kept = (path for part in parts for path in part.undone.partly)
+    # The index is Reverie's own, and made anew: nobody wrote into it.
+    kept = (path for part in parts for path in part.undone.partly if path not in (INDEX, OVERFLOW))
     return Turned(tuple(changes), tuple(already), tuple(dict.fromkeys(kept)))
 
 

@@ -18,6 +18,13 @@ OpName = Literal["keep", "merge", "supersede", "strike", "retire", "relate", "in
 OPS: tuple[OpName, ...] = get_args(OpName)
 RELATIONS = ("SOLVES", "CAUSES", "BUILDS_ON", "ALTERNATIVE_TO", "REQUIRES", "FOLLOWS", "RELATED_TO")
 """The relations of schema v3."""
+NOT_AGREED = "the second reader did not agree"
+"""How the reason begins where a second reader read something else in the texts than the plan did."""
+
+
+def is_doubted(reason: str) -> bool:
+    """Whether `reason` is that the second reader did not agree."""
+    return reason.startswith(NOT_AGREED)
 
 
 def is_op(name: str) -> TypeGuard[OpName]:

@@ -7,7 +7,7 @@ that the reply named and no other; an equal name gets a suffix. What code may no
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -182,8 +182,13 @@ class _Build:
 
     def reject(self, rejected: Rejected) -> None:
         """Note that something was turned down; what a person may want goes to the inbox."""
-        self.result.rejected.append(rejected)
         item = rejected.candidate
+        if rejected.to_inbox and item is not None and item.update_of:
+            target, _ = self._find(item.update_of)
+            if target is not None and _is_overtaken(item, target.memory):
+                # No person is asked whether earlier words should undo later ones.
+                rejected = replace(rejected, reason=SAID_LATER, to_inbox=False)
+        self.result.rejected.append(rejected)
         if not rejected.to_inbox or item is None:
             return
         if item.update_of:
@@ -206,9 +211,7 @@ class _Build:
 
     def _update(self, case: Case, target: Document) -> None:
         item, old = case.item, target.memory
-        if item.said_at and any(
-            (moment := sentence_said_at(old, before)) and moment > item.said_at for before, _ in item.replaces
-        ):
+        if _is_overtaken(item, old):
             self.result.rejected.append(Rejected(item.name, SAID_LATER))
             return
         changed = item.amending(old, self._terms.now)
@@ -267,6 +270,14 @@ class _Build:
         if self._terms.propose_only:
             return PROPOSING
         return TAKEN if target.path in self._taken else ""
+
+
+def _is_overtaken(item: Screened, old: Memory) -> bool:
+    """Whether a sentence of `old` that `item` replaces was said later than what replaces it."""
+    if item.said_at is None:
+        return False
+    moments = [sentence_said_at(old, before) for before, _ in item.replaces]
+    return any(moment is not None and moment > item.said_at for moment in moments)
 
 
 def _doubt(item: Screened, old: Memory, new: Memory | None) -> str:

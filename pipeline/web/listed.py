@@ -14,6 +14,7 @@ from pipeline.domain.memory import TYPES
 from pipeline.hooklib.asleep import ARCHIVED
 from pipeline.store.catalogue.sleep import BANDS
 from pipeline.web.visit import Visit
+from pipeline.web.words import reader
 
 ROWS = 100
 """Memories on one page of the list."""
@@ -21,7 +22,7 @@ MOST_FROM = 1_000_000
 _FIELDS = (
     ("type", "Type", [(name, name.replace("_", " ")) for name in TYPES]),
     ("for", "For", [(name, SHOWN[name]) for name in ("project", "team", "user")]),
-    ("by", "Said by", [(name, name) for name in browsing.SPOKEN_BY]),
+    ("by", "Said by", [(name, reader(name)) for name in browsing.SPOKEN_BY]),
     ("age", "Last written", list(browsing.AGES.items())),
     ("band", "Use", [(name, name) for name in BANDS]),
 )

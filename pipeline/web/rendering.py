@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import marshal
+import re
 import sys
 from datetime import UTC, datetime
 from functools import cache
@@ -21,6 +22,7 @@ from pipeline.core.extras import how_to_install
 from pipeline.hooklib.digests import sha256
 from pipeline.text.humanize import count
 from pipeline.text.word_diff import word_diff
+from pipeline.web import words
 
 try:
     import jinja2
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent
 _LABELS = ("Why", "How to apply", "Also")
+_DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[ \N{NO-BREAK SPACE}][0-9]{2}:[0-9]{2})?")
 TEMPLATES = FOLDER / "templates"
 STATIC = FOLDER / "static"
 _MOST_COMPILED = 4 << 20
@@ -84,9 +87,10 @@ def environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.globals |= {"compare": compare, "word_diff": word_diff}
+    made.globals |= {"compare": compare, "word_diff": word_diff, "field_values": words.field_values}
     made.filters |= {"day": zone.day, "minute": minute, "count": count, "dollars": dollars}
     made.filters |= {"labels": labels, "moment": moment, "capitalize_first": capitalized}
+    made.filters |= {"unbroken": unbroken, "link_text": link_text, **words.FILTERS}
     return made
 
 
@@ -102,12 +106,23 @@ def render(template: str, **values: Any) -> str:
 
 def labels(text: str) -> Markup:
     """Return `text` with the labels of a memory's parts in bold, which are ours, whoever wrote the rest."""
-    found = escape(text)
+    found = unbroken(text)
     if "**" not in found:
         return found
     for label in _LABELS:
         found = found.replace(f"**{label}:**", Markup(f"<strong>{label}:</strong>"))
     return found
+
+
+def unbroken(text: str) -> Markup:
+    """Return `text` so that no line ends within a day or a moment."""
+    found = str(escape(text))
+    return Markup(_DAY.sub(r'<span class="nowrap">\g<0></span>', found))
+
+
+def link_text(when: datetime | str | None) -> Markup:
+    """Return day and minute as the text of a link: a browser finds it by what one types, blank and all."""
+    return unbroken(zone.minute(when))
 
 
 def dollars(amount: float) -> str:

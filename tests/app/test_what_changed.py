@@ -219,9 +219,17 @@ def test_what_a_merge_left_out_is_shown_with_what_speaks_for_it() -> None:
     assert (first.word, second.word, second.memory.name) == ("changed", "retired", "two")
     assert compare(first, [first, second]) == [Line("kept", "Use 3 retries."), Line("new", "Tell Mara.")]
     assert compare(second, [first, second]) == [
-        Line("kept", "Tell Mara."),
-        Line("gone", "Three retries it is.", "Use 3 retries."),
+        Line("kept", "Tell Mara.", heir="one", has_moved=True),
+        Line("gone", "Three retries it is.", "Use 3 retries.", heir="one"),
     ]
+
+
+def test_a_sentence_that_another_memory_had_before_has_not_moved_there() -> None:
+    one, two = fact("one", "Use 3 retries.\n"), fact("two", "Use 3 retries.\n")
+    other = replace(one, tags=("x",))
+    files = [*diffed(one, other, "one.md"), *diffed(two, None, "two.md", archive="archive/2026/two.md")]
+    first, second = memory_changes(files)
+    assert compare(second, [first, second]) == [Line("kept", "Use 3 retries.", heir="one")]
 
 
 @pytest.mark.parametrize(

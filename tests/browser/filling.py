@@ -21,10 +21,11 @@ from pipeline.app import memories as written
 from pipeline.app.application import App
 from pipeline.consolidation.commit import report as reports
 from pipeline.consolidation.commit.proposals import inbox_item
+from pipeline.consolidation.commit.report import DreamReport
 from pipeline.core import paths
 from pipeline.core.clock import FixedClock
 from pipeline.domain.job import Job
-from pipeline.domain.memory import Evidence
+from pipeline.domain.memory import MAX_QUOTE, Evidence, Memory
 from pipeline.domain.operations import Operation, Refused
 from pipeline.extraction import cited_writes
 from pipeline.ledger import calls, inbox, jobs
@@ -137,6 +138,13 @@ _PROPOSED: dict[str, Any] = {
         }
     ],
 }
+_EARLIER = "1d0c5b52-7f0e-4c5f-9d3a-5c9a4f0b7a11"
+"""A session of which nothing but quotes is left."""
+_DOUBT_OF_MERGE = (
+    "the second reader did not agree"
+    " that “backup-filled-the-disk” states the same fact as “backups-are-pruned”"
+)
+_DOUBT_OF_RETIRE = "the second reader did not agree that “timeouts” says that it holds until 2026-11-20"
 
 
 def fill(root: Path, *, hostile: bool) -> Desk:
@@ -145,10 +153,11 @@ def fill(root: Path, *, hostile: bool) -> Desk:
     desk.env |= {"REVERIE_NOW": NOW.isoformat(), "REVERIE_EXTRACTION__TIME_ZONE": "UTC", "TZ": "UTC"}
     with surroundings(desk):
         said = _conversation(desk)
-        _memories(desk, said, hostile=hostile)
+        _memories(desk, said, hostile=hostile, before=True)
+        _dream(desk, hostile=hostile)
+        _memories(desk, said, hostile=hostile, before=False)
         _relations(desk)
-        _dreams(desk, hostile=hostile)
-        _waiting(desk, hostile=hostile)
+        _waiting(desk, _dream_in_part(desk, hostile=hostile), hostile=hostile)
         _runs(desk, hostile=hostile)
         _costs(desk)
         _queue(desk, hostile=hostile)
@@ -185,9 +194,12 @@ def _conversation(desk: Desk) -> list[str]:
     return said
 
 
-def _memories(desk: Desk, said: list[str], *, hostile: bool) -> None:
+def _memories(desk: Desk, said: list[str], *, hostile: bool, before: bool) -> None:
+    """Keep what was there `before` the night, or what came of today's talk and what is apart."""
     for number, given in enumerate((*_MEMORIES, *(_OF_ALL_WRITING if hostile else ()))):
         more = dict(given)
+        if before == ("cited" in more):
+            continue
         app = App(folder=desk.project)
         app.clock = _ago(days=60 - 4 * number, hours=3)
         if "cited" in more:
@@ -198,6 +210,8 @@ def _memories(desk: Desk, said: list[str], *, hostile: bool) -> None:
             )
             more["sources"] = [source]
         written.add(app, more.pop("statement"), force=True, **more)
+    if before:
+        return
     everywhere = App(user=True)
     everywhere.clock = _ago(days=12)
     written.add(everywhere, "Answers are short and name the file.", kind="feedback", name="short-answers")
@@ -238,7 +252,7 @@ def _relations(desk: Desk) -> None:
         "update",
         "release-day",
         "--text",
-        "Releases go out on Monday mornings; a mend may go on any day but Friday.",
+        "Releases go out on Monday mornings; an urgent fix on any day but Friday.",
     )
     desk.here("pin", "no-mocks")
     desk.here("show", "search-in-postgres")
@@ -253,24 +267,27 @@ def _relations(desk: Desk) -> None:
         )  # fmt: skip
 
 
-def _dreams(desk: Desk, *, hostile: bool) -> None:
+def _dream(desk: Desk, *, hostile: bool) -> None:
+    """Let last night's dream merge three memories, and doubt whether a fourth may go."""
     app = App(folder=desk.project)
     with app.ledger() as ledger:
         bench = Dreaming(ledger, app.open_store(), app.home, clock=_ago(hours=13))
         bench.set(retire_share=1.0)
         bench.keep(
-            note("timeouts", "The gateway's timeout is ten seconds. It was five before May.", "2026-05-20"),
-            note("timeouts-again", "Ten seconds is how long the gateway may take.", "2026-06-11"),
-            note(
-                "timeouts-logged",
-                "Each timeout of the gateway is logged with the order's number.",
-                "2026-07-02",
+            _said(
+                "timeouts", "2026-05-20", "The gateway's timeout is ten seconds.", "It was five before May."
             ),
-            note(
+            _said("timeouts-again", "2026-06-11", "Ten seconds is how long the gateway may take."),
+            _said(
+                "timeouts-logged",
+                "2026-07-02",
+                "Each timeout of the gateway is logged with the order's number.",
+            ),
+            _said(
                 "old-search",
-                "Search runs on Elasticsearch. Its index is made anew every night."
-                + (f" {HOSTILE}" if hostile else ""),
                 "2026-02-03",
+                "Search runs on Elasticsearch.",
+                "Its index is made anew every night." + (f" {HOSTILE}" if hostile else ""),
             ),
         )
         covered = [("timeouts-again.1", "timeouts.1")]
@@ -290,58 +307,91 @@ def _dreams(desk: Desk, *, hostile: bool) -> None:
         )
         first = bench.dream()
         assert first.word == "done", first
-        markup = HOSTILE if hostile else ""
-        later = dataclasses.replace(
-            first,
-            run_id="00000002-0000-4000-8000-000000000000",
-            at=_ago(hours=1).now().isoformat(),
-            word="partial",
-            actions=[],
-            refused=[
-                _put_aside(["prices-in-cents", "release-day"], f"it would lose a fact {markup}"),
-                _put_aside(["no-mocks"], "it is pinned", to_inbox=True),
-                _put_aside(["search-in-postgres"], "the ceiling is reached", later=True),
-            ],
-            failed=[f"gateway-retries: no answer in time {markup}"],
-            left_alone=["no-mocks"],
-            dollars=0.0123,
+
+
+def _said(name: str, day: str, *said: str) -> Memory:
+    """Return a memory of what a person said on that day, whole sentences as its quotes."""
+    sources = tuple(
+        Evidence(
+            session=_EARLIER,
+            uuid=f"{name}-{number}",
+            quote=text[:MAX_QUOTE],
+            at=f"{day}T10:00:00+00:00",
+            speaker="person",
         )
-        reports.write(later, app.home)
+        for number, text in enumerate(said)
+    )
+    return note(name, " ".join(said), day, sources=sources)
 
 
-def _put_aside(names: list[str], why: str, *, to_inbox: bool = False, later: bool = False) -> dict[str, Any]:
-    return {"op": "merge", "memories": names, "why": why, "to_inbox": to_inbox, "later": later}
+def _dream_in_part(desk: Desk, *, hostile: bool) -> DreamReport:
+    """Leave the report of a later dream that could do nothing alone, and return it."""
+    app = App(folder=desk.project)
+    markup = HOSTILE if hostile else ""
+    night = reports.read(reports.all_of(app.home, app.store_path)[0])
+    later = dataclasses.replace(
+        night,
+        run_id="00000002-0000-4000-8000-000000000000",
+        at=_ago(hours=1).now().isoformat(),
+        word="partial",
+        actions=[],
+        memories=11,
+        changed=5,
+        looked_at=[["backup-filled-the-disk", "backups-are-pruned"], ["prices-in-cents", "release-day"],
+                   ["search-in-postgres", "old-search"], ["gateway-retries", "timeouts"]],
+        refused=[
+            _put_aside(["prices-in-cents", "release-day"], f"it would lose a fact {markup}"),
+            _put_aside(["backup-filled-the-disk", "backups-are-pruned"], _DOUBT_OF_MERGE, to_inbox=True),
+            _put_aside(["timeouts"], _DOUBT_OF_RETIRE, to_inbox=True, op="retire"),
+            _put_aside(
+                ["search-in-postgres", "old-search"],
+                "more than 1 would leave in one dream; it comes first next time",
+                later=True,
+            ),
+        ],
+        failed=["gateway-retries", "timeouts"],
+        left_alone=["no-mocks"],
+        dollars=0.0123,
+    )  # fmt: skip
+    reports.write(later, app.home)
+    return later
 
 
-def _waiting(desk: Desk, *, hostile: bool) -> None:
-    """Put an item of each kind into the inbox."""
+def _put_aside(
+    names: list[str], why: str, *, to_inbox: bool = False, later: bool = False, op: str = "merge"
+) -> dict[str, Any]:
+    return {"op": op, "memories": names, "why": why, "to_inbox": to_inbox, "later": later}
+
+
+def _waiting(desk: Desk, dream: DreamReport, *, hostile: bool) -> None:
+    """Put an item of each kind into the inbox, those of a dream as `dream` did."""
     app = App(folder=desk.project)
     store = app.open_store()
     source = {
         "session": SESSION,
         "uuid": "u",
-        "quote": "four times, the bank says",
-        "at": "2026-11-26T09:30:00Z",
+        "quote": "the bank's manual speaks of four times",
+        "at": "2026-11-27T15:10:00Z",
     }
     known = {document.name: document for document in store.scan().documents}
     retries = store.read("gateway-retries")
     update = {
         **_PROPOSED, "name": "gateway-retries", "update_of": "gateway-retries", "statement": "",
         "why": "", "tags": [],
-        "description": "The payment gateway is tried four times.", "was": retries.digest,
-        "sources": [{**source, "speaker": "person"}],
+        "description": "The payment gateway is tried four times, then it gives up.", "was": retries.digest,
+        "sources": [{**source, "speaker": "assistant"}],
         "replaces": [["The payment gateway is tried three times, then it gives up.",
                       "The payment gateway is tried four times, then it gives up."]],
     }  # fmt: skip
     with app.ledger() as ledger:
 
-        def put(kind: str, payload: Any, reason: str) -> None:
+        def put(kind: str, payload: Any, reason: str, run: str = "r1") -> None:
             inbox.add_inbox(
-                ledger, str(store.path), kind=kind, reason=reason, run_id="r1", now=NOW - timedelta(hours=4),
+                ledger, str(store.path), kind=kind, reason=reason, run_id=run, now=NOW - timedelta(hours=1),
                 payload_json=json.dumps(payload),
             )  # fmt: skip
 
-        put("update", update, "it changes what you said yourself")
+        put("update", update, "only the assistant said it, and “gateway-retries” holds a person's words")
         put("new", _PROPOSED, "only Claude said it")
         put("retire", {"name": "release-day", "reason": "no longer so"}, "you changed it by hand")
         put(
@@ -362,9 +412,9 @@ def _waiting(desk: Desk, *, hostile: bool) -> None:
         gone = Operation(
             op="retire", ids=(known["timeouts"].id,), until="2026-11-20", reason="it was for May"
         )
-        for wish in (merge, gone):
-            waiting = Refused(wish, "the second reader did not agree", to_inbox=True)
-            put(*inbox_item(waiting, {item.id: item.memory for item in known.values()}))
+        for wish, doubt in ((merge, _DOUBT_OF_MERGE), (gone, _DOUBT_OF_RETIRE)):
+            waiting = Refused(wish, doubt, to_inbox=True)
+            put(*inbox_item(waiting, {item.id: item.memory for item in known.values()}), dream.run_id)
         cited_writes.note(ledger, str(store.path), retries.memory, run_id="c1", now=NOW)
         if hostile:
             worst = dict.fromkeys(("name", "title", "description", "statement", "why"), HOSTILE)

@@ -185,13 +185,13 @@ def memory_is_changed_and_back(shop):
 
 
 def dream_is_undone_and_back(shop):
-    """Undo the dream that did something, and do it again."""
+    """Undo the dream that did something, and put it back."""
     shop.open("dreams")
     shop.driver.find_elements(By.CSS_SELECTOR, "nav[aria-labelledby=all-dreams] a")[-1].click()
     shop.follow("=Undo this dream")
-    shop.reads("Do it again", "came back")
-    shop.follow("=Do it again")
-    shop.reads("Done again", "Undo this dream")
+    shop.reads("Put it back", "came back")
+    shop.follow("=Put it back")
+    shop.reads("Put back: 2 memories were put away", "Undo this dream")
 
 
 def test_a_memory_is_changed_and_each_change_taken_back(shop):

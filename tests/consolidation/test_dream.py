@@ -108,7 +108,7 @@ def test_the_report_names_each_change_with_reason_and_source_and_each_refusal(be
     bench.model(planned(MERGE, op("retire", "mailer-port", until="2026-05-20")), second_reader(SAME))
     report = bench.dream()
     text = (bench.home / "reports" / f"{report.run_id}.md").read_text("utf-8")
-    denied = "the second reader did not agree: that “mailer-port” says that it holds until 2026-05-20"
+    denied = "the second reader did not agree that “mailer-port” says that it holds until 2026-05-20"
     left_out = "left out “The shop indents with tabs.”, covered by “Indent the shop with tabs.”"
     for part in ("merge", "“Indent the shop with tabs", denied, left_out, "Waits in the inbox", "$"):
         assert part in text

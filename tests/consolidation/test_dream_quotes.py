@@ -101,7 +101,7 @@ def test_what_completes_a_rule_does_not_supersede_it(bench, earlier, later):
     bench.dream()
     assert bench.names() == ["earlier", "later"]
     claim = "that “later” takes the place of “earlier”"
-    assert bench.waiting() == [("dream:supersede", f"the second reader did not agree: {claim}")]
+    assert bench.waiting() == [("dream:supersede", f"the second reader did not agree {claim}")]
 
 
 @pytest.mark.parametrize(
@@ -323,7 +323,7 @@ def test_nothing_goes_to_all_projects_unasked(bench):
     bench.dream()
     assert user_store(bench) == []
     assert bench.waiting() == [
-        ("dream:promote", "the second reader did not agree: that “tabs-please” was said of all projects")
+        ("dream:promote", "the second reader did not agree that “tabs-please” was said of all projects")
     ]
 
 

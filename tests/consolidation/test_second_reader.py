@@ -116,7 +116,7 @@ def test_each_form_of_each_question_must_agree_by_itself(bench, what, kind, how)
         return
     assert report.actions == [] and bench.names() == sorted(memory.name for memory in ALL)
     ((kind_waiting, reason),) = bench.waiting()
-    assert kind_waiting == f"dream:{what}" and reason.startswith("the second reader did not agree: that ")
+    assert kind_waiting == f"dream:{what}" and reason.startswith("the second reader did not agree that ")
 
 
 QUOTES = {

@@ -171,6 +171,20 @@ def test_u4_nothing_said_earlier_replaces_something_said_later(store: Store) -> 
     assert [r.reason for r in result.result.rejected] == ["said later otherwise"]
 
 
+def test_nobody_is_asked_whether_earlier_words_replace_later_ones(store: Store) -> None:
+    later = replace(SOURCE, at="2026-03-05T09:00:00+00:00", uuid="u9")
+    save(store, old(body="Use 100.\n", sources=(later,)))
+
+    def doubted(said: datetime) -> Planned:
+        told = change("Use 100.", "Use 20.", said_at=said)
+        doubt = Rejected("retries", "it reads like a permission", to_inbox=True, candidate=told)
+        return planned(store, rejected=[doubt])
+
+    early, late = (doubted(datetime(2026, 3, day, 9, 2, tzinfo=UTC)) for day in (2, 6))
+    assert early.proposals == [] and [r.reason for r in early.result.rejected] == ["said later otherwise"]
+    assert [proposal.name for proposal in late.proposals] == ["retries"]
+
+
 def test_u9_what_waits_already_is_not_filed_again(store: Store) -> None:
     save(store, old("other", body="Something else.\n"))
     options: dict[str, Any] = {"taken_back": ("other",), "propose_only": True}

@@ -72,10 +72,11 @@ def test_before_the_first_dream_the_page_says_what_brings_one(night):
 def test_a_merge_stands_old_beside_new_with_what_covers_what_it_left_out(night):
     report = night.merge()
     page = night.page()
-    left = page.partition("What covers what is left out")[2]
+    left = page.partition("Where that stands now")[2]
     gone, cover = re.search(r"<del>(.*?)</del>.*?class=\"is\"[^>]*>(.*?)</p>", left, re.DOTALL).groups()
     assert gone == SAME and FIRST in cover and "nothing takes its place" not in page
-    assert "word for word in another memory" in left
+    into = '<a href="/t0ken/memory/tabs" dir="auto">tabs</a>'
+    assert into in cover and f'<span class="quiet">moved to</span> {into}' in left
     assert "<ins>Tabs are shown &lt;b&gt;four&lt;/b&gt; wide.</ins>" in page and "<b>" not in page
     assert 'href="/t0ken/memory/more-tabs" dir="auto">more-tabs</a>' in page
     assert '<h2 class="first">Dream of' in page and "What it cost" in page and report.run_id in page
@@ -92,6 +93,30 @@ def test_what_a_report_says_covers_a_sentence_stands_beside_it():
     assert change(left, [left]).count("nothing takes its place") == 2
 
 
+def test_the_page_opens_on_the_newest_dream_that_changed_something(night):
+    report = night.merge()
+    later = night.write(59 * 60, word="nothing")
+    page = night.page()
+    assert "1 later dream changed nothing" in page and "Undo this dream" in page
+    assert f'<code title="{report.run_id}">{report.run_id[:8]}</code>' in page
+    assert "later dream" not in night.page(f"?run={later}")
+
+
+@pytest.mark.parametrize(
+    ("at", "is_marked"),
+    [("10-31T17:59", False), ("10-31T18:00", True), ("11-01T11:59", True), ("11-01T12:00", False)],
+)
+def test_last_night_is_marked(night, monkeypatch, at, is_marked):
+    monkeypatch.setenv("REVERIE_NOW", "2026-11-01T16:30:00Z")
+    night.write(1, word="nothing", at=f"2026-{at}:00+00:00")
+    assert night.page().count(">last night</span>") == 2 * is_marked
+
+
+def test_a_dream_of_the_list_is_found_by_the_words_that_are_read(night):
+    night.write(1, word="nothing")
+    assert ">2026-11-01 10:01</span></a>" in night.page()
+
+
 def test_a_dream_is_undone_and_done_again(night):
     night.merge()
     page = night.page()
@@ -99,8 +124,10 @@ def test_a_dream_is_undone_and_done_again(night):
     assert "2 memories came back" in night.turn(page)
     assert night.bench.names() == ["more-tabs", "tabs", "third"]
     page = night.page()
-    assert page.count(">undone</span>") == 2 and "Do it again" in page and SAME in page
-    assert night.turn(page).startswith("Done again") and night.bench.names() == ["tabs"]
+    assert page.count(">undone</span>") == 2 and "Put it back" in page and SAME in page
+    assert night.turn(page).startswith("Put back: 2 memories were put away") and night.bench.names() == [
+        "tabs"
+    ]
     assert night.turn(night.page()).startswith("Undone") and night.bench.names() == [
         "more-tabs",
         "tabs",
@@ -117,7 +144,7 @@ def test_what_was_restored_in_between_is_said_to_stay(night):
     assert "1 memory came back" in said and "1 memory is as before" in said and "third stays as it is" in said
     said = night.turn(night.page())
     assert night.bench.names() == ["tabs", "third"]
-    assert said.startswith("Done again: ") and "1 memory left" in said
+    assert said.startswith("Put back: ") and "1 memory was put away" in said
     assert "1 memory is as the dream left it" in said and "third stays as it is" in said
 
 
@@ -163,7 +190,7 @@ def test_what_was_refused_held_back_or_put_to_you_says_why(night):
         {"op": "merge", "memories": ["d"], "why": "the ceiling is reached", "to_inbox": False, "later": True},
     ]
     night.write(
-        1, word="partial", refused=refused, failed=["x, y: no answer"],
+        1, word="partial", refused=refused, failed=["x, y: no answer", "slow"],
         left_alone=["mine", "whose"], nobodys=["whose"], unread=["z.md: no front matter"], dollars=0.0123,
     )  # fmt: skip
     page = night.page()
@@ -178,7 +205,8 @@ def test_what_was_refused_held_back_or_put_to_you_says_why(night):
         ("dollars", "$0.0123"),
     ):
         assert words in page.partition(head)[2][:400], head
-    assert '<form method="post"' not in page
+    assert '<li dir="auto"><a href="/t0ken/memory/slow" dir="auto">slow</a></li>' in page
+    assert '<form method="post"' not in page and ">a part failed</span>" in page
 
 
 def test_what_was_put_to_you_says_whether_it_still_waits(night):
@@ -195,6 +223,7 @@ def test_what_was_put_to_you_says_whether_it_still_waits(night):
             now=1.0,
         )
         assert "where 1 thing of it waits" in night.page()
+        assert "It made no new item" not in night.page()
         inbox.decide_inbox(ledger, number, "rejected", now=2.0)
     page = night.page()
     assert "To the inbox" not in page and "0 accepted, 1 rejected" in page
@@ -231,7 +260,7 @@ def test_the_list_holds_a_hundred_newest_first_and_only_those_of_this_folder(nig
     assert "103 dreams" in page and "1 to 100 of 103" in page and "elsewhere" not in page
     assert page.index("2026-11-02 10:42") < page.index("2026-11-02 10:41")
     older = night.page("?from=100").replace("\N{NO-BREAK SPACE}", " ")
-    assert "101 to 103 of 103" in older and "Dream of 2026-11-01 10:02" in older
+    assert "101 to 103 of 103" in older and "2026-11-01 10:02</span>" in older.partition("Dream of")[2][:80]
     assert "No dream here has an id" in night.browser.get("dreams?run=zz").text
 
 

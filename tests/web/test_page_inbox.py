@@ -65,13 +65,13 @@ class Shop:
                 payload_json=json.dumps(payload),
             )  # fmt: skip
 
-    def update(self):
+    def update(self, **more):
         target = self.store.read("retries")
         pair = ["Three retries for the gateway.", "Four retries for the gateway."]
         return self.put(
             "update",
             {**FRESH, "name": "retries", "update_of": "retries", "statement": "", "replaces": [pair],
-             "was": target.digest},
+             "was": target.digest, **more},
         )  # fmt: skip
 
     def dreamt(self, **operation):
@@ -153,17 +153,67 @@ def test_an_update_stands_old_beside_new_word_by_word(shop):
     )
 
 
+@pytest.mark.parametrize(
+    ("at", "warns"), [("2026-11-18T09:30:00Z", True), ("2026-11-18T10:30:00Z", False), ("", False)]
+)
+def test_an_update_says_when_both_were_said_and_warns_of_earlier_words(shop, at, warns):
+    held = shop.store.read("retries")
+    said = Evidence.of({**SAID, "quote": "three retries", "at": "2026-11-18T10:00:00Z"})
+    put = shop.store.put(replace(held.memory, sources=(said,)), existing=held)
+    shop.store.apply(ChangeSet(id="run-1", reason="fixture", operations=[put]))
+    text = shop.item(shop.update(sources=[{**SAID, "at": at}])).replace("\N{NO-BREAK SPACE}", " ")
+    assert ("Earlier words would take the place of later ones." in text) == warns
+    assert "Before, said 2026-11-18 10:00" in text
+    assert (f"After, said 2026-11-18 {at[11:16]}" in text) == bool(at)
+
+
+def test_words_that_put_a_memory_away_may_be_the_earlier_ones_too(shop):
+    held = shop.store.read("ship")
+    said = Evidence.of({**SAID, "quote": "on Mondays", "at": "2026-11-18T10:00:00Z"})
+    put = shop.store.put(replace(held.memory, sources=(said,)), existing=held)
+    shop.store.apply(ChangeSet(id="run-1", reason="fixture", operations=[put]))
+    early, late = (
+        shop.item(shop.put("retire", {"name": "ship", "sources": [{**SAID, "at": at}]}, run=at))
+        for at in ("2026-11-17T10:00:00Z", "2026-11-19T10:00:00Z")
+    )
+    assert "what it puts away was said after that" in early and "Earlier words" not in late
+
+
+def test_one_tab_is_for_one_deed_whoever_proposes_it(shop):
+    shop.put("retire", {"name": "ship", "reason": "no longer"})
+    shop.dreamt(op="retire", names=("tries",), until="2026-11-19")
+    shop.update()
+    page = shop.browser.get("inbox?kind=retire").text
+    assert re.findall(r'kind=([a-z:%A-Z0-9]+)"[^>]*>([^<]+) <span class="quiet">(\d)', page) == [
+        ("retire", "put away", "2"),
+        ("update", "change", "1"),
+    ]
+    assert page.count('type="checkbox" form="many"') == 2
+    assert shop.browser.get("inbox?kind=dream:retire").text.count('type="checkbox" form="many"') == 2
+
+
+def test_what_a_second_reader_doubts_says_who_that_is(shop):
+    assert "That is the second reader." in shop.item(shop.dreamt(**MERGED))
+    assert "second reader" not in shop.item(shop.put("new", FRESH))
+
+
 MERGED = {"op": "merge", "names": ("retries", "tries"), "reason": "they say the same"}
 OVER = {"op": "retire", "names": ("ship",), "until": "2026-11-19"}
 NO_TARGET = {**FRESH, "update_of": "gone", "name": "gone"}
 KINDS = {
     "retire": (
         lambda shop: shop.put("retire", {"name": "ship", "reason": "no longer"}),
-        ("retired", "<del>Ship on Mondays.</del>"),
+        ("put away", "<del>Ship on Mondays.</del>"),
     ),
-    "dream:merge": (lambda shop: shop.dreamt(**MERGED), ("retired", "word for word in another")),
-    "dream:retire": (lambda shop: shop.dreamt(**OVER), ("retired", "holds until")),
-    "cited": (lambda shop: shop.cited(), ("<del>assistant-written</del>", "<ins>user-confirmed</ins>")),
+    "dream:merge": (
+        lambda shop: shop.dreamt(**MERGED),
+        ("put away", 'moved to</span> <a href="/t0ken/memory/retries"'),
+    ),
+    "dream:retire": (lambda shop: shop.dreamt(**OVER), ("put away", "holds until")),
+    "cited": (
+        lambda shop: shop.cited(),
+        ("<del>Claude, in a file of its own</del>", "<ins>Claude, confirmed by you</ins>"),
+    ),
     "conflict": (
         lambda shop: shop.put("conflict", {"name": "ship.md"}),
         ("can’t be accepted", ".reverie/conflicts", "unchanged"),
@@ -211,10 +261,12 @@ def test_a_yes_is_done_opens_the_next_and_can_be_taken_back(shop):
         "undo": str(first),
     }
     assert "Four retries" in shop.store.read("retries").memory.body
-    page = shop.browser.get(f"inbox?item={second}&undo={first}").text
+    page = shop.browser.get(f"inbox?item={second}&undo={first}&done=Accepted").text
     assert f'name="item" value="{first}"' in page and "Take it back" in page
     shop.browser.post("inbox/undo", {"item": first})
     assert "Three retries" in shop.store.read("retries").memory.body and shop.waiting() == [first, second]
+    assert "You accepted it before, and took that back" in shop.item(first)
+    assert "Nothing stands decided" in shop.browser.get("inbox?kind=decided").text
     assert shop.decide("accept", first).asked["done"] == "Accepted retries."
     shop.browser.post("inbox/undo", {"item": first})
     assert shop.waiting() == [first, second]

@@ -2,6 +2,7 @@
 
 import html
 import re
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote
@@ -12,8 +13,9 @@ from pipeline.app import memories as written
 from pipeline.app.application import App
 from pipeline.core import paths
 from pipeline.core.clock import FixedClock
-from pipeline.domain.memory import Evidence
+from pipeline.domain.memory import Evidence, Memory
 from pipeline.domain.sentences import key_of
+from pipeline.web import words
 from tests.support.transcripts import Transcript
 
 HOSTILE = "<script>alert(1)</script>\"><img src=x onerror=alert(2)>' {{ 7*7 }}"
@@ -144,6 +146,11 @@ def follow(browser, answer):
     return browser.get(answer.headers["location"].split("/", 2)[2])
 
 
+def history_of(page):
+    """Return the moments of the changes that a page lists, the newest first."""
+    return re.findall(r'<p class="small quiet"><span class="nowrap">(20[^<]+)</span>', page.text)
+
+
 def fields(answer, deed, nth=0):
     """Return the hidden and shown values of the form for `deed` on a page."""
     form = re.findall(rf'<form[^>]*action="[^"]*/memories/{deed}[^"]*">(.*?)</form>', answer.text, re.DOTALL)[
@@ -193,8 +200,8 @@ def test_the_dialogue_around_a_quote_is_shown(browse, keep, project):
     assert "Shall I retry it &lt;b&gt;for ever&lt;/b&gt;?" in text and "Done: three times." in text
     assert '<blockquote dir="auto">three times at most &amp; never more</blockquote>' in text
     assert "Source 1: you said" in text and "2026-03-02\N{NO-BREAK SPACE}09:00" in text
-    assert "The ledger does not hold that session; " in text
-    assert text.count("holds that session, but not this turn of it") == 1 and "<i>lost" not in text
+    assert "Reverie does not have that conversation: " in text
+    assert text.count("Reverie has that conversation, but not this turn of it") == 1 and "<i>lost" not in text
 
 
 def test_for_what_several_sources_stand_is_said_once(browse, keep):
@@ -203,9 +210,9 @@ def test_for_what_several_sources_stand_is_said_once(browse, keep):
     other = Evidence(session="s2", uuid="u", quote="quote 2", bears=(key_of("It is fast."),))
     keep("It is open. It is fast.", name="port", sources=[sources[0], other, sources[1]])
     told = " ".join(re.sub(r"<[^>]+>", " ", browse().get("memory/port?scope=project").text).split())
-    assert told.count("stand for: It is open.") == 1 and told.count("It stands for: It is fast.") == 1
+    assert told.count("comes: It is open.") == 1 and told.count("From these words comes: It is fast.") == 1
     order = [
-        "Sources 1 to 2 stand for:",
+        "sources 1 to 2 comes:",
         "Source 1:",
         "quote 1",
         "Source 2:",
@@ -231,7 +238,10 @@ def test_an_edit_is_in_the_history_and_is_undone(browse, keep):
     assert "#night" in page.text and "q=gateway" in page.text
     page = undone(browser, page)
     assert "Undone: update retries" in page.text and "#night" not in page.text
-    assert fields(page, "edit")["text"] == values["text"] and "Do it again" in page.text
+    assert fields(page, "edit")["text"] == values["text"] and "Put it back" in page.text
+    assert "you undid “update retries”" in page.text
+    touched = page.text.partition("<dt>Last changed</dt>")[2]
+    assert touched.startswith(f'<dd><span class="nowrap">{history_of(page)[0]}</span>')
     page = undone(browser, page)
     assert fields(page, "edit")["text"] == "It is retried four times." and ">Undo<" in page.text
 
@@ -302,6 +312,30 @@ def test_a_pin_is_set_taken_off_and_undone(browse, keep):
     assert "no longer pinned" in page.text and ">Unpin<" in undone(browser, page).text
 
 
+def test_the_last_change_is_told_whatever_it_was_with_the_day_of_the_text(browse, keep, monkeypatch):
+    def told(what):
+        found = re.findall(rf"<dt>{what}</dt><dd><span[^>]*>([^<]*)", browser.get("memory/retries").text)
+        return [moment.replace("\N{NO-BREAK SPACE}", " ") for moment in found]
+
+    keep("The gateway is retried three times.", name="retries", at="2026-03-01T09:00:00Z")
+    browser = browse()
+    assert told("Last changed") == ["2026-03-01 09:00"] and told("Its text is of") == []
+    for at, deed in (("2026-03-02T09:00:00Z", {"text": "Twice."}), ("2026-03-03T09:00:00Z", {})):
+        monkeypatch.setenv("REVERIE_NOW", at)
+        page = browser.get("memory/retries")
+        form = fields(page, "edit" if deed else "pin") | deed
+        assert browser.post("memories/edit" if deed else "memories/pin", form).status == 303
+    assert told("Last changed") == ["2026-03-03 09:00"] and told("Its text is of") == ["2026-03-02 09:00"]
+
+
+def test_a_colleagues_memory_is_told_by_name_and_yours_by_you():
+    own = Memory("own", body="Ship on Mondays.\n", description="", type="project", origin="user-stated")
+    theirs = replace(own, extra={"author": "Mara"})
+    assert [words.says(one) for one in (own, theirs)] == ["you", "Mara"]
+    assert words.says(replace(own, origin="user-confirmed")) == "Claude, confirmed by you"
+    assert words.reader("Mara (the team)") == "Mara (the team)" and words.reader("the user") == "you"
+
+
 def test_what_is_forgotten_leaves_and_comes_back(browse, keep):
     keep("The gateway is retried three times.", name="retries")
     keep("We chose SQLite.", name="sqlite")
@@ -314,13 +348,15 @@ def test_what_is_forgotten_leaves_and_comes_back(browse, keep):
     assert names(left) == ["retries"] and "forgotten" in left.text and "1 memory that left" in left.text
     for query in ("band=archived", "q=retried+thrice"):
         missed = browser.get(f"?{query}").text
-        assert "1 memory left" in missed and "show=left" in missed and "see what left" in missed
+        assert "1 memory was put away" in missed and "show=left" in missed and "see what left" in missed
     gone = browser.get("memory/retries?scope=project")
     assert gone.status == 404 and "retried three times" in gone.text and ">Restore<" in gone.text
     page = follow(browser, browser.post("memories/restore", fields(left, "restore")))
     assert "It is back" in page.text and "<h1" in page.text
     for said in (page, browser.get("memory/retries")):
-        assert "the user" in said.text and "unverified file" not in said.text
+        assert (
+            "<dd>you</dd>" in said.text and "the user" not in said.text and "unverified file" not in said.text
+        )
         assert "not until" not in said.text
     assert browser.get("memory/retries").status == 200
     assert names(undone(browser, page)) == ["sqlite"]

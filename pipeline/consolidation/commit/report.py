@@ -16,7 +16,11 @@ from pipeline.core.home import Home
 from pipeline.core.zone import minute
 from pipeline.domain.action import DreamAction
 from pipeline.domain.operations import Gate
+from pipeline.hooklib.plain import clipped
 from pipeline.text.humanize import count
+
+_MOST_QUOTED = 120
+"""Characters of a quote in a report."""
 
 
 @dataclass(slots=True)
@@ -199,7 +203,11 @@ def _action(action: DreamAction) -> list[str]:
     lines += [f"  - left out “{text}”, covered by “{by}”" for text, by in action.left_out]
     lines += [f"  - stays: the second reader did not agree {claim}" for claim in action.denied]
     for source in action.sources:
-        words = f", “{source['quote'][:120]}”" if source.get("quote") else ", a file that Claude wrote"
+        words = (
+            f", “{clipped(source['quote'], _MOST_QUOTED)}”"
+            if source.get("quote")
+            else ", a file that Claude wrote"
+        )
         lines.append(f"  - source: {minute(source['at'], 'unknown time')}{words}")
     return lines
 

@@ -13,12 +13,10 @@ from dataclasses import dataclass, field, replace
 from pipeline.consolidation.second_reader import questions as ask
 from pipeline.consolidation.second_reader.questions import Question
 from pipeline.domain.memory import Memory
-from pipeline.domain.operations import Cover, Operation, Refused
+from pipeline.domain.operations import NOT_AGREED, Cover, Operation, Refused
 from pipeline.domain.sentences import folded, sentences
 from pipeline.verify.check import says_the_same
 from pipeline.verify.cover import misses
-
-NOT_AGREED = "the second reader did not agree"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +106,7 @@ def _to_person(operation: Operation, waiting: Sequence[Matter], denied_ids: Sequ
     if operation.into:
         ids = tuple(memory_id for memory_id in ids if memory_id in denied_ids or memory_id == operation.into)
     struck = tuple(matter.cover for matter in waiting if matter.cover)
-    reason = f"{NOT_AGREED}: {'; '.join(matter.claim for matter in waiting)}"
+    reason = f"{NOT_AGREED} {', nor '.join(matter.claim for matter in waiting)}"
     return Refused(replace(operation, ids=ids, covered=struck), reason, to_inbox=True)
 
 

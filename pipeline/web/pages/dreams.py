@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from starlette.responses import Response
@@ -10,20 +12,32 @@ from starlette.responses import Response
 from pipeline.app import dream_reports, inbox, undoing
 from pipeline.app.changes import MemoryChange
 from pipeline.app.dream_reports import Dream, Turned
+from pipeline.core.clock import parse_time
 from pipeline.core.errors import OvertakenError, UsageError
+from pipeline.core.zone import local
+from pipeline.domain.operations import is_doubted
 from pipeline.text.humanize import count
 from pipeline.web.listed import ROWS
 from pipeline.web.visit import Visit
 
 _WILL = {
-    "created": "will leave",
-    "restored": "will leave",
+    "created": "will be taken away",
+    "restored": "will be put away",
     "retired": "will come back",
     "removed": "will come back",
 }
 """What becomes of memories when what was done to them is undone."""
-_THEN = {"created": "came back", "restored": "came back", "retired": "left", "removed": "left"}
+_THEN = {
+    "created": "came back",
+    "restored": "came back",
+    "retired": "were put away",
+    "removed": "were taken away",
+}
 """What became of them by an undo, or a second doing, that did this to them."""
+_EVENING = timedelta(hours=6)
+"""How long before midnight a night begins."""
+_NOON = 12
+_OF_ONE = {"are": "is", "were": "was"}
 _MOST_NAMED = 3
 
 
@@ -35,7 +49,11 @@ def shelf(visit: Visit) -> Response:
 def _page(visit: Visit, run: str, wrong: OvertakenError | None = None) -> Response:
     start = visit.number("from", 0, most=1_000_000)
     rows, total = dream_reports.newest(visit.app, start, ROWS)
-    run = run or (rows[0].report.run_id if rows else "")
+    passed_over = 0
+    if rows and not run:
+        # Whoever comes to see what a dream did is not shown first that the last one did nothing.
+        first = next((at for at, row in enumerate(rows) if row.changed_something), 0)
+        run, passed_over = rows[first].report.run_id, first
     found = dream_reports.dream(visit.app, run) if run else None
     return visit.page(
         "dreams.html",
@@ -49,12 +67,21 @@ def _page(visit: Visit, run: str, wrong: OvertakenError | None = None) -> Respon
         most=ROWS,
         total=total,
         dream=found,
+        passed_over=passed_over,
+        last_night=partial(_was_last_night, visit.app.clock.now()),
         **(_told_of(visit, found) if found else {}),
     )
 
 
+def _was_last_night(now: datetime, at: str) -> bool:
+    """Whether `at` is between yesterday's evening and today's noon, by the clocks here."""
+    moment = parse_time(at)
+    today = local(now).replace(hour=0, minute=0, second=0, microsecond=0)
+    return moment is not None and today - _EVENING <= local(moment) < today.replace(hour=_NOON)
+
+
 def undo(visit: Visit) -> Response:
-    """Undo a dream, or do it again where it was undone."""
+    """Undo a dream, or put back what it did where it was undone."""
     run, base = visit.given("run"), visit.given("dream")
     if not run or not base:
         raise UsageError("which dream?", fix="Use the button of the page.")
@@ -66,14 +93,16 @@ def undo(visit: Visit) -> Response:
     first = parts[0].undone
     if found and not dream_reports.is_of(found, parts[0]):
         # What stood in the way of the dream's undo.
-        verb = "Done again" if first.again else "Undone"
+        verb = "Put back" if first.again else "Undone"
         return visit.go("dreams", f"{verb}: {first.reason}. The dream can be undone now.", run=base)
     return visit.go("dreams", _message(parts, dream_reports.turned(visit.app, found, parts)), run=base)
 
 
 def _told_of(visit: Visit, dream: Dream) -> dict[str, Any]:
     report = dream.report
-    others = [item for item in report.refused if not item.get("later")]
+    others = [
+        {**item, "is_doubted": is_doubted(item["why"])} for item in report.refused if not item.get("later")
+    ]
     return {
         "report": report,
         "later": [item for item in report.refused if item.get("later")],
@@ -93,7 +122,8 @@ def _effect(changes: Iterable[MemoryChange], words: Mapping[str, str], otherwise
         numbers[word] = numbers.get(word, 0) + 1
     parts = []
     for word, number in numbers.items():
-        shown = "is" + word.removeprefix("are") if number == 1 and word.startswith("are ") else word
+        first, _, rest = word.partition(" ")
+        shown = f"{_OF_ONE.get(first, first)} {rest}" if number == 1 else word
         parts.append(f"{count(number, 'memory', 'memories')} {shown}")
     return ", ".join(parts)
 
@@ -103,7 +133,7 @@ def _message(parts: Iterable[undoing.Part], turned: Turned) -> str:
     undone = [part.undone for part in parts]
     again = any(item.again for item in undone)
     if all(item.already for item in undone):
-        return f"It was {'done again' if again else 'undone'} before."
+        return f"It was {'put back' if again else 'undone'} before."
     later = ""
     if turned.already:
         alone = len(turned.already) == 1
@@ -115,7 +145,7 @@ def _message(parts: Iterable[undoing.Part], turned: Turned) -> str:
         )
     effect = _effect(turned.changes, _THEN, "are as the dream left them" if again else "are as before")
     effect = effect.replace("is as the dream left them", "is as the dream left it")
-    return f"{'Done again' if again else 'Undone'}: {effect or 'no memory had to change'}.{later}"
+    return f"{'Put back' if again else 'Undone'}: {effect or 'no memory had to change'}.{later}"
 
 
 def _named(names: Sequence[str]) -> str:

@@ -10,11 +10,14 @@ from starlette.responses import Response
 from pipeline.app import inbox as decisions
 from pipeline.app import undoing
 from pipeline.app.application import App
-from pipeline.app.proposals import EDITABLE, brief, facts_of, proposer, words_said
+from pipeline.app.proposals import EDITABLE, brief, facts_of, proposer
+from pipeline.app.said_when import said_when
 from pipeline.core.errors import ReverieError, UsageError
 from pipeline.core.ids import digest
+from pipeline.domain.operations import is_doubted
 from pipeline.hooklib.plain import clipped
 from pipeline.text.humanize import count
+from pipeline.web import words
 from pipeline.web.listed import ROWS
 from pipeline.web.visit import Visit, is_number
 
@@ -22,6 +25,7 @@ _KEEP = "keep"
 """The decision to let an item wait on, with the text that was typed."""
 _DECIDED = "decided"
 """What stands for a kind in the address of the list of what was decided."""
+_WHO = "who says it"
 _NUMBERS_NAMED = 5
 _DONE_CHARS = 60
 _WORDS: dict[str, tuple[Callable[[App, int], dict[str, Any]], str]] = {
@@ -139,7 +143,7 @@ def undo(visit: Visit) -> Response:
 def _page(
     visit: Visit, *, number: int = 0, wrong: ReverieError | None = None, edited: str | None = None
 ) -> Response:
-    kind = visit.given("kind") or visit.asked("kind")
+    kind = words.bare(visit.given("kind") or visit.asked("kind"))
     every = decisions.waiting(visit.app)
     rows = _of_kind(every, kind)
     number = number or visit.number("item", 0, most=10**12)
@@ -147,7 +151,8 @@ def _page(
     start = visit.number("from", 0, most=1_000_000) if at is None else at // ROWS * ROWS
     kinds: dict[str, int] = {}
     for row in every:
-        kinds[row["kind"]] = kinds.get(row["kind"], 0) + 1
+        name = words.bare(row["kind"])
+        kinds[name] = kinds.get(name, 0) + 1
     return visit.page(
         "inbox.html",
         "inbox",
@@ -191,7 +196,9 @@ def _opened(visit: Visit, rows: Sequence[dict[str, Any]], number: int) -> dict[s
         "text": text,
         "seen": digest(text),
         "facts": _facts(row),
-        "quotes": words_said(row["payload"]),
+        "quotes": row["payload"].get("sources") or (),
+        "said": said_when(row, preview.changes),
+        "is_doubted": is_doubted(row["reason"]),
         "proposer": proposer(row),
         "before": place_in[at - 1] if at > 0 else 0,
         "behind": place_in[at + 1] if 0 <= at < len(place_in) - 1 else 0,
@@ -201,11 +208,15 @@ def _opened(visit: Visit, rows: Sequence[dict[str, Any]], number: int) -> dict[s
 
 def _facts(row: dict[str, Any]) -> dict[str, str]:
     """Return what `row` says beside its text; whose words an update leaves stands beside old and new."""
-    return {k: v for k, v in facts_of(row).items() if row["kind"] != "update" or k != "who says it"}
+    facts = {k: v for k, v in facts_of(row).items() if row["kind"] != "update" or k != _WHO}
+    if _WHO in facts:
+        facts[_WHO] = words.origin(facts[_WHO])
+    return facts
 
 
 def _of_kind(rows: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
-    return [row for row in rows if not kind or row["kind"] == kind]
+    """Return those of `rows` that propose what `kind` does, whoever proposed it."""
+    return [row for row in rows if not kind or words.bare(row["kind"]) == words.bare(kind)]
 
 
 def _numbers(visit: Visit) -> list[int]:

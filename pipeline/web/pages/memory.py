@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from starlette.responses import Response
@@ -13,10 +14,12 @@ from pipeline.app.reading import Reading
 from pipeline.app.retried import retried
 from pipeline.app.scopes import SHOWN
 from pipeline.core.errors import InputError, ReverieError, UnknownMemoryError, UsageError
-from pipeline.domain.authorship import AUTHORS, NOBODY
+from pipeline.hooklib.memory_format import is_teams
+from pipeline.store import turns_of
 from pipeline.web import memory_form
 from pipeline.web.listed import kept, listed
 from pipeline.web.visit import Visit
+from pipeline.web.words import author, says, undo_line
 
 _CHANGES = 20
 """Changes of a memory that are shown."""
@@ -48,6 +51,9 @@ def _shown(
         found=found,
         memory=memory,
         author=_author(found),
+        person=_person(found),
+        touched=_touched(found),
+        undo_of=_undo_of,
         changes=found.changes[:_CHANGES],
         more=max(0, len(found.changes) - _CHANGES),
         draft={**memory_form.draft_of(memory, ""), **given},
@@ -61,8 +67,25 @@ def _shown(
 
 
 def _author(found: Reading) -> str:
-    author = found.why.author
-    return AUTHORS.get((author.by, author.sign), NOBODY) if author else ""
+    known = found.why.author
+    return author(known.by, known.sign) if known else ""
+
+
+def _person(found: Reading) -> str:
+    """Return who said what a person said for the memory: whoever reads the page, but for a colleague's."""
+    return says(found.document.memory) if is_teams(found.why.by) else "you"
+
+
+def _touched(found: Reading) -> datetime | None:
+    """Return when the memory was changed last: an undo, a pin or a link leaves the day of its text."""
+    moments = [found.document.memory.updated, *(change.entry.at for change in found.changes[:1])]
+    return max((moment for moment in moments if moment is not None), default=None)
+
+
+def _undo_of(entry: history.Entry) -> str:
+    """Return what `entry` turned round, "" where it is no undo."""
+    turns = turns_of(entry.generation.run)[1] if entry.generation else 0
+    return undo_line(entry.what, turns) if turns else ""
 
 
 def _gone(visit: Visit, app: App, ref: str, scope: str, error: UnknownMemoryError) -> Response:
@@ -154,7 +177,7 @@ def _undo(visit: Visit, app: App, name: str, scope: str) -> Response:
     if not run:
         raise UsageError("there is nothing to undo", fix="Take a button of the page.")
     part = undoing.take_back(app, run)[0]
-    verb = "Redone" if part.undone.again else "Undone"
+    verb = "Put back" if part.undone.again else "Undone"
     again = "" if part.undone.again else "yes"
     done = f"{verb}: {part.undone.reason or part.short}."
     if name and _is_there(app, name, scope):
