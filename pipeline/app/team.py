@@ -13,7 +13,7 @@ from typing import Any
 
 from pipeline.app import retired
 from pipeline.app.application import App
-from pipeline.app.offered import shared_of, state_of
+from pipeline.app.offered import quotes_of, shared_of, state_of
 from pipeline.core import zone
 from pipeline.core.atomic import ensure_dir
 from pipeline.core.errors import InputError, TeamError
@@ -58,6 +58,19 @@ class Invited:
 
     team: str
     may_log_in: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What `share` gave: the memory's name there, the sync, and how many quotes went along or stayed.
+
+    Of those that were `kept_back`, though ``team.share_quotes`` is on, each has a secret in it or a path.
+    """
+
+    name: str
+    sync: Synced
+    quotes: int = 0
+    kept_back: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,10 +204,11 @@ def _put_aside(shared: App, kept: Share) -> str:
     return str(target)
 
 
-def share(app: App, name: str) -> tuple[str, Synced]:
-    """Give the team a copy of the memory `name` in this person's name; return its name there and the sync.
+def share(app: App, name: str) -> Shared:
+    """Give the team a copy of the memory `name` in this person's name.
 
-    It goes without what was said in this person's sessions. Sharing it again brings the copy in step.
+    What was said for it in this person's sessions goes along with ``team.share_quotes`` alone. Sharing it
+    again brings the copy in step.
     """
     access.require_person(app.store_path)
     state = _state_of(app)
@@ -204,7 +218,8 @@ def share(app: App, name: str) -> tuple[str, Synced]:
     folder = shared.open_store()
     moment = app.clock.now()
     door = Door(folder, now=moment, approved=True)
-    planned = plan_copy(door, folder.scan().documents, document.memory, state.person, moment)
+    words, kept_back = quotes_of(app, document.memory, state) if app.settings.team.share_quotes else ((), 0)
+    planned = plan_copy(door, folder.scan().documents, document.memory, state, moment, words)
     if isinstance(planned, Flaw):
         raise InputError(
             f"it {planned.reason}", file=document.path, fix="Nothing was shared; it stays yours alone."
@@ -212,7 +227,7 @@ def share(app: App, name: str) -> tuple[str, Synced]:
     door.write(_change_id(), f"{SHARED} {document.name}")
     shared.follow(folder)
     called = planned.memory.name if isinstance(planned, Put) else document.name
-    return called, now(app, unattended=True)
+    return Shared(called, now(app, unattended=True), len(words), kept_back)
 
 
 def unshare(app: App, name: str) -> tuple[str, Synced]:
@@ -265,7 +280,8 @@ def offer(app: App) -> int:
     if app.settings.team.share != "ask":
         return 0
     with app.ledger() as ledger:
-        return offer_all(ledger, app.open_store(), state, now=app.clock.now())
+        quotes = app.settings.team.share_quotes
+        return offer_all(ledger, app.open_store(), state, now=app.clock.now(), quotes=quotes)
 
 
 def status(app: App, *, ask: bool = True) -> Standing:

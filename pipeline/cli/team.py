@@ -142,12 +142,13 @@ def leave(yes: AgreedOption = False, as_json: JsonOption = False) -> None:
 def share(name: MemoryName, as_json: JsonOption = False) -> None:
     """Give the team a copy of a memory in your name.
 
-    It goes without what was said in your sessions.
+    What was said for it in your sessions goes along with team.share_quotes = true alone.
     """
-    called, done = use_case.share(App(), name)
-    output.data({"shared": called, "sync": done}, lambda: _tell_shared(called, done), as_json=as_json)
-    output.talk(f"`reverie unshare {called}` takes it back; what was read was read.")
-    _end(done)
+    done = use_case.share(App(), name)
+    row = {"shared": done.name, "sync": done.sync, "quotes": done.quotes, "kept_back": done.kept_back}
+    output.data(row, lambda: _tell_shared(done), as_json=as_json)
+    output.talk(f"`reverie unshare {done.name}` takes it back; what was read was read.")
+    _end(done.sync)
 
 
 def unshare(name: MemoryName, as_json: JsonOption = False) -> None:
@@ -171,8 +172,13 @@ def _tell_joined(done: Joined) -> None:
     _tell(done.first)
 
 
-def _tell_shared(called: str, done: Synced) -> None:
-    output.line(f"{called} is shared" + (" once the database can be reached" if done.error else ""))
+def _tell_shared(done: use_case.Shared) -> None:
+    along = f" with {count(done.quotes, 'quote')}" if done.quotes else ""
+    when = " once the database can be reached" if done.sync.error else ""
+    output.line(f"{done.name} is shared{along}{when}")
+    if done.kept_back:
+        stay = "stays" if done.kept_back == 1 else "stay"
+        output.line(f"{count(done.kept_back, 'quote')} {stay} here, for a secret or a path in it")
 
 
 def _parting(found: Parting) -> str:
@@ -189,9 +195,6 @@ def _tell(done: Synced) -> None:
     output.line(summary(done, unit="revision"))
     named_rows.tell(done.names)
     named_rows.tell(in_step.stays_out(done.held, done.refused, ()))
-    named_rows.tell(done.names)
-    named_rows.tell([f"does not go out: {row['name']}: {row['why']}" for row in done.held])
-    named_rows.tell([f"does not come in: {row['name']}: {row['why']}" for row in done.refused])
 
 
 def _end(done: Synced) -> None:
