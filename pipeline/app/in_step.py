@@ -19,6 +19,8 @@ from pipeline.text.humanize import ago, count
 
 if TYPE_CHECKING:
     from pipeline.app.team import Standing
+    from pipeline.sharing.conflicts import Conflict, Side
+    from pipeline.sharing.state import State
 
 Facts = list[tuple[str, str]]
 """What is told of something: each with what it is called."""
@@ -34,6 +36,18 @@ def kept_here(app: App) -> list[tuple[App, Turn]]:
     kept = [app, shared_of(app), *([user_scope(app)] if app.store_override is None else [])]
     found = [(scope, turn_of(app.home, scope.store_path)) for scope in kept]
     return [(scope, turn) for scope, turn in found if turn is not None]
+
+
+def conflicts_here(app: App, state: State) -> tuple[Conflict, ...]:
+    """Return where two did otherwise with the memories of `app`, as far as nobody here has decided it."""
+    if not any(known.asks for known in state.known.values()):
+        return ()
+    from pipeline.sharing.conflicts import conflicts_of  # Deferred: few memories are kept in step.
+    from pipeline.sharing.state import Share
+
+    store = app.open_store()
+    with app.ledger(to_look=True) as ledger:
+        return tuple(conflicts_of(Share.of(app.home, store.path), state, store, ledger))
 
 
 def facts_of_team(found: Standing, now: datetime) -> Facts:
@@ -111,6 +125,21 @@ def stays_out(
         *(f"does not come in: {row['name']}: {row['why']}" for row in refused),
         *(f"not taken: {text}" for text in odd),
     ]
+
+
+def heading_of(found: Conflict) -> str:
+    """Return which memory a conflict is about, and since when it stands."""
+    return f"{found.name}, since {zone.minute(found.since, 'an unknown time')}"
+
+
+def sides_of(found: Conflict) -> list[str]:
+    """Return what each of the two did, with their words."""
+    return [_side(item) for item in found.sides]
+
+
+def _side(found: Side) -> str:
+    words = f": “{found.words}”" if found.words else ""
+    return f"{found.by or 'somebody'} {found.did}, {zone.minute(found.at, 'nobody knows when')}{words}"
 
 
 def _when(seconds: float, now: datetime) -> str:

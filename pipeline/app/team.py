@@ -13,6 +13,7 @@ from typing import Any
 
 from pipeline.app import retired
 from pipeline.app.application import App
+from pipeline.app.in_step import conflicts_here
 from pipeline.app.offered import quotes_of, shared_of, state_of
 from pipeline.core import zone
 from pipeline.core.atomic import ensure_dir
@@ -25,6 +26,7 @@ from pipeline.safety.invisible import visible_name
 from pipeline.sharing import turn
 from pipeline.sharing.choosing import offer as offer_all
 from pipeline.sharing.choosing import plan_copy, withdraw
+from pipeline.sharing.conflicts import Conflict
 from pipeline.sharing.run import Synced, sync
 from pipeline.sharing.signing import AUTHOR
 from pipeline.sharing.state import Share, State, machine_id
@@ -91,7 +93,7 @@ class Standing:
 
     These are `members`, `machines`, `costs`, what calls of a model for the team cost by member and project,
     `queue`, how far each member's backlog is, and `caps`, what is spent of each. `asked` counts the
-    questions for a person, where two changed the same.
+    questions for a person, where two changed the same: the `conflicts`.
     """
 
     team: str
@@ -110,6 +112,7 @@ class Standing:
     queue: list[dict[str, Any]] | None
     caps: dict[str, dict[str, float]] | None
     asked: int = 0
+    conflicts: tuple[Conflict, ...] = ()
 
 
 def found_team(app: App, name: str, url: str, person: str) -> Joined:
@@ -298,6 +301,7 @@ def status(app: App, *, ask: bool = True) -> Standing:
         if ask and error and not state.is_refused:
             error = f"the last sync failed, and the database answers again: {error}"
     waiting = _waiting(app, state)
+    conflicts = conflicts_here(_shared(app), state)
     return Standing(
         state.team_name,
         state.remote,
@@ -310,7 +314,8 @@ def status(app: App, *, ask: bool = True) -> Standing:
         [{"name": item.name, "why": item.why} for item in state.refused.values()],
         state.odd,
         **{name: there.get(name) for name in ("members", "machines", "costs", "queue", "caps")},
-        asked=sum(len(known.asks) for known in state.known.values()),
+        asked=len(conflicts),
+        conflicts=conflicts,
     )
 
 

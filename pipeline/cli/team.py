@@ -13,7 +13,7 @@ from pipeline.app.application import App
 from pipeline.app.team import Joined, Parting, Standing
 from pipeline.cli import named_rows, output
 from pipeline.cli.groups import HELP_OPTIONS
-from pipeline.cli.machines import summary
+from pipeline.cli.machines import summary, tell_conflicts
 from pipeline.cli.options import AgreedOption, JsonOption
 from pipeline.core.errors import InputError
 from pipeline.sharing.run import Synced
@@ -206,6 +206,7 @@ def _end(done: Synced) -> None:
 def _tell_status(app: App, found: Standing) -> None:
     for name, text in in_step.facts_of_team(found, app.clock.now()):
         output.line(f"{name:<13} {text}")
+    tell_conflicts(found.conflicts)
     named_rows.tell(in_step.stays_out(found.held, found.refused, found.odd))
     for row in found.members or ():
         words = [in_step.standing_of(row), *in_step.lags(row, found.machines or ())]
