@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from pipeline.sharing.conflicts import Conflict, Side
     from pipeline.sharing.state import State
 
+_STATES = ("waiting", "doing", "read", "failed")
+"""Of what is in a team's queue."""
 Facts = list[tuple[str, str]]
 """What is told of something: each with what it is called."""
 
@@ -65,8 +67,16 @@ def facts_of_team(found: Standing, now: datetime) -> Facts:
 
 def backlogs(found: Standing) -> Facts:
     """Return for each member with a backlog how far the team's workers are with it."""
-    words = ("waiting", "doing", "failed", "read")
-    return [(row["person"], _backlog(row)) for row in found.queue or () if any(row[word] for word in words)]
+    return [(row["person"], _backlog(row)) for row in _queued(found)]
+
+
+def queues(found: Standing) -> list[dict[str, Any]]:
+    """Return for each member with a backlog how many sessions wait, are being read, are read, and failed."""
+    return [{"person": row["person"], "numbers": [row[word] for word in _STATES]} for row in _queued(found)]
+
+
+def _queued(found: Standing) -> list[dict[str, Any]]:
+    return [row for row in found.queue or () if any(row[word] for word in _STATES)]
 
 
 def _backlog(row: Mapping[str, Any]) -> str:

@@ -319,6 +319,12 @@ def status(app: App, *, ask: bool = True) -> Standing:
     )
 
 
+def caps(app: App) -> dict[str, dict[str, float]]:
+    """Return by span what the team's workers have spent together, and at most may."""
+    state = _state_of(app)
+    return within(parse(state.remote), lambda connection: _caps(connection, state.team))
+
+
 def parting(app: App) -> Parting:
     """Return what leaving the team would mean. Raises TeamError where the database can't be asked."""
     state = _state_of(app)
@@ -411,11 +417,15 @@ def _people(connection: Any, team: str) -> dict[str, Any]:
         {"person": named.get(item.login, item.login), **values_of(item)}
         for item in queue.progress(connection, team)
     ]
-    caps = {
+    caps = _caps(connection, team)
+    return {"members": people, "machines": machines, "costs": costs, "queue": rows, "caps": caps}
+
+
+def _caps(connection: Any, team: str) -> dict[str, dict[str, float]]:
+    return {
         span: {"spent": float(so_far), "cap": float(most)}
         for span, (so_far, most) in spending.caps(connection, team).items()
     }
-    return {"members": people, "machines": machines, "costs": costs, "queue": rows, "caps": caps}
 
 
 def _waiting(app: App, state: State) -> int:

@@ -148,8 +148,7 @@ def _tell_end(app: App, done: Synced, *, first: bool = False) -> None:
 
 
 def _tell_status(app: App, found: dict[str, Any]) -> None:
-    for name, text in in_step.facts_of_machines(found, app.clock.now()):
-        output.line(f"{name:<13} {text}")
+    output.fields(dict(in_step.facts_of_machines(found, app.clock.now())))
     tell_conflicts(found["conflicts"], scopes.option(app, own=True))
     _tell_kept(found["held"], found["refused"])
     for text in found["odd"]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 import typer
 
@@ -15,7 +15,8 @@ from pipeline.cli import named_rows, output
 from pipeline.cli.groups import HELP_OPTIONS
 from pipeline.cli.machines import summary, tell_conflicts
 from pipeline.cli.options import AgreedOption, JsonOption
-from pipeline.core.errors import InputError
+from pipeline.cli.tables import table
+from pipeline.core.errors import InputError, UsageError
 from pipeline.sharing.run import Synced
 from pipeline.text.humanize import count
 
@@ -104,14 +105,20 @@ def sync_now(
 
 @team.command()
 def cap(
-    span: Annotated[str, typer.Argument(metavar="day|month", help="Of UTC.")],
-    dollars: Annotated[str, typer.Argument(metavar="DOLLARS", help="At most so many; none for no cap.")],
+    span: Annotated[str, typer.Argument(metavar="day|month", help="Of UTC.")] = "",
+    dollars: Annotated[str, typer.Argument(metavar="DOLLARS", help="At most so many; none for no cap.")] = "",
     as_json: JsonOption = False,
 ) -> None:
     """Cap what the team's workers may spend together.
 
-    Who founded the team sets it, or whoever may invite.
+    Who founded the team sets it, or whoever may invite. Without a span it shows the caps.
     """
+    if span and not dollars:
+        raise UsageError("say how many dollars", fix=f"`reverie team cap {span} 5`, or `none` for no cap.")
+    if not span:
+        caps = use_case.caps(App())
+        output.data(caps, lambda: _tell_caps(caps), as_json=as_json)
+        return
     found = team_backlog.set_cap(App(), span, dollars)
     rows = {name: {"spent": float(so_far), "cap": float(most)} for name, (so_far, most) in found.items()}
     output.data(rows, lambda: _tell_caps(rows), as_json=as_json)
@@ -195,6 +202,8 @@ def _tell(done: Synced) -> None:
     output.line(summary(done, unit="revision"))
     named_rows.tell(done.names)
     named_rows.tell(in_step.stays_out(done.held, done.refused, ()))
+    if done.asked:
+        output.line(f"{count(done.asked, 'question')} for you: `reverie inbox`")
 
 
 def _end(done: Synced) -> None:
@@ -204,25 +213,41 @@ def _end(done: Synced) -> None:
 
 
 def _tell_status(app: App, found: Standing) -> None:
-    for name, text in in_step.facts_of_team(found, app.clock.now()):
-        output.line(f"{name:<13} {text}")
+    caps = in_step.facts_of_caps(found.caps or {})
+    output.fields(dict([*in_step.facts_of_team(found, app.clock.now()), *caps]))
     tell_conflicts(found.conflicts)
     named_rows.tell(in_step.stays_out(found.held, found.refused, found.odd))
-    for row in found.members or ():
-        words = [in_step.standing_of(row), *in_step.lags(row, found.machines or ())]
-        if row["state"] == "active" and len(words) == 1:
-            words.append("no machine yet")
-        output.line(f"{row['person']:<13} {'; '.join(words)}")
-    for person, text in in_step.backlogs(found):
-        output.line(f"{person:<13} backlog: {text}")
-    _tell_caps(found.caps) if found.caps else None
-    for row in found.costs or ():
-        calls = count(row["calls"], "call")
-        output.line(f"{row['person']:<13} {row['project']}: ${row['dollars']:.4f} for {calls}")
+    _tell_rows(
+        ("member", "state", "machines"),
+        [_member(row, found.machines or ()) for row in found.members or ()],
+    )
+    _tell_rows(
+        ("member", "sessions waiting", "being read", "read", "failed"),
+        [(row["person"], *(f"{number:,}" for number in row["numbers"])) for row in in_step.queues(found)],
+    )
+    _tell_rows(
+        ("member", "project", "calls", "cost"),
+        [
+            (row["person"], row["project"], f"{row['calls']:,}", f"${row['dollars']:.4f}")
+            for row in found.costs or ()
+        ],
+    )
+
+
+def _member(row: Mapping[str, Any], machines: Sequence[Mapping[str, Any]]) -> tuple[str, str, str]:
+    lags = in_step.lags(row, machines)
+    none = "no machine yet" if row["state"] == "active" else ""
+    return row["person"], in_step.standing_of(row), "; ".join(lags) or none
+
+
+def _tell_rows(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table below an empty line, nothing without rows."""
+    if rows:
+        output.line()
+        table(columns, rows)
 
 
 def _tell_caps(rows: Mapping[str, Mapping[str, float]]) -> None:
-    for name, text in in_step.facts_of_caps(rows):
-        output.line(f"{name:<13} {text}")
+    output.fields(dict(in_step.facts_of_caps(rows)))
     if not rows:
         output.line("no cap")
