@@ -29,7 +29,7 @@ from pipeline.sharing.choosing import plan_copy, withdraw
 from pipeline.sharing.conflicts import Conflict
 from pipeline.sharing.run import Synced, sync
 from pipeline.sharing.signing import AUTHOR
-from pipeline.sharing.state import Share, State, machine_id
+from pipeline.sharing.state import Share, State, Tell, machine_id, untold
 from pipeline.sharing.travelling import team_repository_of
 from pipeline.store import Put
 from pipeline.store.ownership import access
@@ -147,8 +147,11 @@ def invite(app: App, login: str, person: str) -> Invited:
     return Invited(state.team_name, within(parse(state.remote), work))
 
 
-def join(app: App, name: str, url: str) -> Joined:
-    """Keep ``team/`` of this project in step with the team `name` at `url` from now on."""
+def join(app: App, name: str, url: str, tell: Tell = untold) -> Joined:
+    """Keep ``team/`` of this project in step with the team `name` at `url` from now on.
+
+    `tell` hears how far the first sync is.
+    """
     access.require_person(app.store_path)
     app.require_settings()
     if app.is_team or app.is_user_scope:
@@ -188,7 +191,7 @@ def join(app: App, name: str, url: str) -> Joined:
             aside = _put_aside(shared, kept)
         kept.write(known or state)
         turn.note_left(kept.folder, "")
-    return Joined(name, person, str(shared.store_path), now(app, unattended=True), aside)
+    return Joined(name, person, str(shared.store_path), now(app, unattended=True, tell=tell), aside)
 
 
 def _put_aside(shared: App, kept: Share) -> str:
@@ -258,7 +261,7 @@ def unshare(app: App, name: str) -> tuple[str, Synced]:
     return document.name, now(app, unattended=True)
 
 
-def now(app: App, *, force: bool = False, unattended: bool = False) -> Synced:
+def now(app: App, *, force: bool = False, unattended: bool = False, tell: Tell = untold) -> Synced:
     """Keep the team's folder in step now; what can't be reached is told in the answer.
 
     What was changed by hand there goes out where a person asked for just that, so not if `unattended`.
@@ -266,7 +269,7 @@ def now(app: App, *, force: bool = False, unattended: bool = False) -> Synced:
     _state_of(app)
     shared = _shared(app)
     store = shared.open_store(create=True)
-    kept = Share.of(app.home, shared.store_path)
+    kept = Share.of(app.home, shared.store_path, tell)
     with app.ledger() as ledger:
         done = sync(kept, store, clock=app.clock, ledger=ledger, force=force, unattended=unattended)
     if done.change:
@@ -381,7 +384,7 @@ def _shared(app: App, *, create: bool = False) -> App:
 def _people(connection: Any, team: str) -> dict[str, Any]:
     """Return what `Standing` has of the database."""
     schema.check(connection)
-    latest = next((item.latest for item in members.teams(connection) if item.id == team), 0)
+    latest = members.latest_in(connection, team)
     people = [
         {
             "login": visible_name(item.login),

@@ -15,6 +15,7 @@ from pipeline.cli import named_rows, output
 from pipeline.cli.groups import HELP_OPTIONS
 from pipeline.cli.machines import summary, tell_conflicts
 from pipeline.cli.options import AgreedOption, JsonOption
+from pipeline.cli.progress import progress
 from pipeline.cli.tables import table
 from pipeline.core.errors import InputError, UsageError
 from pipeline.sharing.run import Synced
@@ -73,7 +74,8 @@ def join(name: TeamName, database: DatabaseOption, as_json: JsonOption = False) 
 
     They lie below ``team/`` in its memory folder.
     """
-    done = use_case.join(App(), name, database)
+    with progress(f"joining {name}") as tell:
+        done = use_case.join(App(), name, database, tell)
     output.data(done, lambda: _tell_joined(done), as_json=as_json)
     _end(done.first)
 
@@ -96,7 +98,8 @@ def sync_now(
     The worker does so by itself. With team.share = "ask", both offer what is new here in the inbox.
     """
     app = App()
-    done = use_case.now(app, force=force)
+    with progress("keeping the team in step") as tell:
+        done = use_case.now(app, force=force, tell=tell)
     output.data(done, lambda: _tell(done), as_json=as_json)
     if fresh := use_case.offer(app):
         output.talk(f"{count(fresh, 'memory', 'memories')} of yours could be shared: `reverie inbox`.")

@@ -20,6 +20,7 @@ from pipeline.sharing.recorded import records_of
 from pipeline.sharing.repository import BRANCH, INCOMING, Repository
 from pipeline.sharing.revisions import FORGOTTEN, REVISIONS, Note, Record, Revision, read_record, records_in
 from pipeline.sharing.signing import AUTHOR
+from pipeline.sharing.state import Tell, untold
 from pipeline.store.files import document
 from pipeline.team import members, revisions, schema
 from pipeline.team.connecting import Address, parse, within
@@ -40,6 +41,7 @@ class TeamRepository(Repository):
 
     team: str
     machine: str
+    tell: Tell = untold
     most: ClassVar[int] = revisions.MOST_BYTES
 
     def fetch(self) -> str:
@@ -129,7 +131,11 @@ class TeamRepository(Repository):
         return found
 
     def _batches(self) -> Iterator[Sequence[revisions.Incoming]]:
+        latest = 0
         while batch := self._ask(revisions.after, self.team, self._read_to()[0]):
+            if self.tell is not untold:
+                latest = latest or self._ask(members.latest_in, self.team)
+                self.tell(f"reading what the team has: {batch[-1].number:,} of {latest:,}")
             yield batch
             write_atomic(self.path / "read", f"{batch[-1].number} {batch[-1].digest}\n".encode())
 
