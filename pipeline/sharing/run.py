@@ -410,7 +410,7 @@ class _Run:
         self._load(idents)
         return [
             Arrival(ident, self._state.known[ident], self._said_of(ident), self._content(ident))
-            for ident in self._share.counted(idents, "preparing files", "writing files")
+            for ident in self._share.counted(idents, "preparing files", f"writing {len(idents):,} files")
         ]
 
     def _write(self, bringing: Bringing) -> None:

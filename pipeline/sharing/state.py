@@ -152,7 +152,7 @@ class Share:
         return cls(turn.folder_of(home, store), tell)
 
     def counted(self, items: Sequence[str], doing: str, then: str) -> Iterator[str]:
-        """Yield `items`, and tell of each hundred what one is `doing` with so many; at the end, what `then`."""
+        """Yield `items`; of each hundred tell what one is `doing`, and behind them what comes `then`."""
         for number, item in enumerate(items):
             if number % _TOLD_EACH == 0 and len(items) > _TOLD_EACH:
                 self.tell(f"{doing}: {number:,} of {len(items):,}")
