@@ -20,7 +20,6 @@ from pipeline.text.humanize import ago, count
 if TYPE_CHECKING:
     from pipeline.app.team import Standing
     from pipeline.sharing.conflicts import Conflict, Side
-    from pipeline.sharing.state import State
 
 _STATES = ("waiting", "doing", "read", "failed")
 """Of what is in a team's queue."""
@@ -38,18 +37,6 @@ def kept_here(app: App) -> list[tuple[App, Turn]]:
     kept = [app, shared_of(app), *([user_scope(app)] if app.store_override is None else [])]
     found = [(scope, turn_of(app.home, scope.store_path)) for scope in kept]
     return [(scope, turn) for scope, turn in found if turn is not None]
-
-
-def conflicts_here(app: App, state: State) -> tuple[Conflict, ...]:
-    """Return where two did otherwise with the memories of `app`, as far as nobody here has decided it."""
-    if not any(known.asks for known in state.known.values()):
-        return ()
-    from pipeline.sharing.conflicts import conflicts_of  # Deferred: few memories are kept in step.
-    from pipeline.sharing.state import Share
-
-    store = app.open_store()
-    with app.ledger(to_look=True) as ledger:
-        return tuple(conflicts_of(Share.of(app.home, store.path), state, store, ledger))
 
 
 def facts_of_team(found: Standing, now: datetime) -> Facts:

@@ -10,7 +10,7 @@ from typing import Any
 
 from pipeline.app.application import App
 from pipeline.app.carried_here import require_elsewhere
-from pipeline.app.in_step import conflicts_here
+from pipeline.app.conflicting import conflicts_here
 from pipeline.core.errors import InputError, ReverieError
 from pipeline.sharing import git
 from pipeline.sharing.outgoing import documents_of

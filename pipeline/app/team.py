@@ -13,7 +13,7 @@ from typing import Any
 
 from pipeline.app import retired
 from pipeline.app.application import App
-from pipeline.app.in_step import conflicts_here
+from pipeline.app.conflicting import conflicts_here
 from pipeline.app.offered import quotes_of, shared_of, state_of
 from pipeline.core import zone
 from pipeline.core.atomic import ensure_dir

@@ -10,12 +10,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipeline.domain.memory import MAX_QUOTE, Memory
+from pipeline.domain.memory import MAX_QUOTE, WHO_SPEAKS, Memory
 from pipeline.domain.sentences import sentences
 
 QUOTES = "quotes"
 """In the front matter of a team's memory: what was said, by which its sentences are held."""
-_SPEAKERS = ("person", "assistant", "pasted")
 _MOST = 200
 """Quotes of one memory that are looked at: a file with more was not written by Reverie."""
 
@@ -41,8 +40,8 @@ class Quote:
     @property
     def teller(self) -> str:
         """Return who said it, as a person is told."""
-        told = {"assistant": f"Claude said to {self.by}", "pasted": f"{self.by} pasted"}
-        return told.get(self.speaker, f"{self.by} said")
+        others = {"assistant": f"Claude said to {self.by}", "pasted": f"{self.by} pasted"}
+        return others.get(self.speaker, f"{self.by} said")
 
     def as_values(self) -> dict[str, Any]:
         """Return it as a file has it, without what is at its default."""
@@ -90,6 +89,6 @@ def _read(item: object) -> Quote | None:
     if not listed or not all(isinstance(text, str) for text in texts):
         return None
     quote, by, day, speaker = map(str, texts)
-    if not quote or not by or len(quote) > MAX_QUOTE or speaker not in _SPEAKERS:
+    if not quote or not by or len(quote) > MAX_QUOTE or speaker not in WHO_SPEAKS:
         return None
     return Quote(quote, by, day, speaker, tuple(bears))

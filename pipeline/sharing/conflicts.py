@@ -90,6 +90,7 @@ def _conflict(
     state: State, known: Known, records: Sequence[Revision], ask: Sequence[object], number: int
 ) -> Conflict:
     sentence, kept, other = str(ask[0]), _texts(ask[1]), _texts(ask[2])
+    pairs: tuple[tuple[str, Revision | None, tuple[str, ...]], ...]
     if not sentence:
         heads = [item for item in records if item.name in known.heads]
         gone = next((item for item in heads if item.file is None), None)
@@ -101,12 +102,12 @@ def _conflict(
     else:
         first = _last_without(records, sentence, other)
         pairs = ((LEFT_OUT, first, (sentence,)), (CHANGED, _first_to_say(records, other), other))
-    one, two = (
+    first_side, second_side = (
         Side(did, _who(state, records, item), item.at if item is not None else "", " ".join(words))
         for did, item, words in pairs
     )
     name = visible_name(PurePosixPath(known.placed).stem)
-    return Conflict(name, sentence, (one, two), max(one.at, two.at), number)
+    return Conflict(name, sentence, (first_side, second_side), max(first_side.at, second_side.at), number)
 
 
 def _texts(words: object) -> tuple[str, ...]:
@@ -114,23 +115,25 @@ def _texts(words: object) -> tuple[str, ...]:
 
 
 def _first_to_say(records: Sequence[Revision], words: Sequence[str]) -> Revision | None:
-    return next((item for item in records if {*words} <= _said(item)), None)
+    return next((item for item in records if {*words} <= _texts_in(item)), None)
 
 
 def _last_without(records: Sequence[Revision], sentence: str, instead: Sequence[str]) -> Revision | None:
     """Return the last record that left `sentence` out with nothing `instead`, which a parent of it had."""
-    having = {item.name for item in records if sentence in _said(item)}
+    having = {item.name for item in records if sentence in _texts_in(item)}
     return next(
         (
             item
             for item in reversed(records)
-            if item.file is not None and having & {*item.parents} and not {sentence, *instead} & _said(item)
+            if item.file is not None
+            and having & {*item.parents}
+            and not {sentence, *instead} & _texts_in(item)
         ),
         None,
     )
 
 
-def _said(record: Revision) -> set[str]:
+def _texts_in(record: Revision) -> set[str]:
     if record.file is None:
         return set()
     try:

@@ -44,19 +44,23 @@ def said_in(records: Iterable[Revision]) -> set[tuple[str, ...]]:
     return {item.words for record in records for item in _of(record)}
 
 
-def borne_out(memory: Memory, own: Collection[str], said: Collection[tuple[str, ...]]) -> Memory:
-    """Return `memory` with those of its quotes that are by one of the names `own`, or were `said` already.
+def borne_out(memory: Memory, own: Collection[str], known_words: Collection[tuple[str, ...]]) -> Memory:
+    """Return `memory` with those of its quotes that are by one of the names `own`, or `known_words`.
 
     So nobody puts words into a colleague's mouth. What stands for no sentence of it goes as well.
     """
     if QUOTES not in memory.extra:
         return memory
-    return with_quotes(memory, (item for item in quotes_of(memory) if item.by in own or item.words in said))
+    return with_quotes(
+        memory, (item for item in quotes_of(memory) if item.by in own or item.words in known_words)
+    )
 
 
-def strange_quotes(memory: Memory, own: Collection[str], said: Collection[tuple[str, ...]]) -> list[Quote]:
-    """Return the quotes of `memory` that are in somebody's name who is none of `own`, and were not `said`."""
-    return [item for item in quotes_of(memory) if item.by not in own and item.words not in said]
+def strange_quotes(
+    memory: Memory, own: Collection[str], known_words: Collection[tuple[str, ...]]
+) -> list[Quote]:
+    """Return the quotes of `memory` that are in somebody's name who is none of `own`, and are no `known_words`."""
+    return [item for item in quotes_of(memory) if item.by not in own and item.words not in known_words]
 
 
 def _of(record: Revision) -> Iterator[Quote]:

@@ -67,6 +67,7 @@ def told(person, name="deploy-day"):
 def dump(server):
     """All that the database holds, as text."""
     folder = programs()
+    assert folder is not None
     command = [str(folder / "pg_dump"), "--dbname", server.url(server.owner)]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
