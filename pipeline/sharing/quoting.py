@@ -59,7 +59,7 @@ def borne_out(memory: Memory, own: Collection[str], known_words: Collection[tupl
 def strange_quotes(
     memory: Memory, own: Collection[str], known_words: Collection[tuple[str, ...]]
 ) -> list[Quote]:
-    """Return the quotes of `memory` that are in somebody's name who is none of `own`, and are no `known_words`."""
+    """Return the quotes of `memory` that are in a name that is none of `own`, and are no `known_words`."""
     return [item for item in quotes_of(memory) if item.by not in own and item.words not in known_words]
 
 
