@@ -14,7 +14,7 @@ def test_who_waits_hears_how_far_it_is(pair, work):
     ann, bob = pair
     for number in range(3):
         team.share(ann.app, ann.add(f"The port of mill {number} is {number + 8000}."))
-    heard = []
+    heard: list[str] = []
     assert team.now(bob.app, tell=heard.append).came == 3
     assert heard[0] == "reading what the team has: 3 of 3"
 
