@@ -14,11 +14,13 @@ from pipeline.app.status import run_row
 from pipeline.core.clock import parse_time
 from pipeline.core.home import Home
 from pipeline.domain.memory import Evidence, Memory
+from pipeline.domain.quotes import quotes_of
 from pipeline.domain.sentences import sentences
 from pipeline.hooklib.memory_format import author_of, speaker
-from pipeline.hooklib.ownership import TOLD
+from pipeline.hooklib.ownership import TEAMS, TOLD
 from pipeline.intake.authors import note_authors
 from pipeline.ledger import Ledger, runs, utterances
+from pipeline.safety.invisible import visible_line, visible_name
 from pipeline.search.refresh import borne_out
 from pipeline.store import Document, HandEdit, Store, is_arrival, turns_of
 from pipeline.store.files.document import parse
@@ -43,7 +45,9 @@ class Why:
     Claude wrote; its ``after`` are the last things the person said before. `waits` says that a person's yes
     to all (`reverie adopt`) is needed before Reverie changes the file, `left` why it is not changed even so,
     "" where neither is. `told` is its newest revision where it is kept in step with others. `later` are the
-    changes of its words since it was written, newest first, as far as they are kept.
+    changes of its words since it was written, newest first, as far as they are kept. `quotes` are what a
+    team's file has of what was said for it: who said it (``teller``), on which day, in which words, and for
+    which sentences, none where that is all of it.
     """
 
     memory: Memory
@@ -62,6 +66,7 @@ class Why:
     left: str = ""
     told: Told | None = None
     later: tuple[Reworded, ...] = ()
+    quotes: tuple[dict[str, Any], ...] = ()
 
     @property
     def by_sentences(self) -> list[tuple[tuple[str, ...], list[int]]]:
@@ -131,7 +136,23 @@ def why(app: App, name: str) -> Why:
         left=why_left(document, store),
         told=newest,
         later=_reworded(app, document, newest),
+        quotes=_quotes(document),
     )
+
+
+def _quotes(document: Document) -> tuple[dict[str, Any], ...]:
+    """Return what a team's file has of what was said; in another the key means nothing."""
+    if document.hand != TEAMS:
+        return ()
+    parts = sentences(document.memory.body)
+    rows = []
+    for item in quotes_of(document.memory):
+        borne = [part.text for part in parts if not item.bears or part.key in item.bears]
+        if borne:
+            row = {"teller": visible_name(item.teller), "speaker": item.speaker, "by": visible_name(item.by)}
+            row |= {"day": visible_name(item.day), "quote": visible_line(item.quote)}
+            rows.append({**row, "sentences": borne if len(borne) < len(parts) else []})
+    return tuple(rows)
 
 
 def _reworded(app: App, document: Document, newest: Told | None) -> tuple[Reworded, ...]:

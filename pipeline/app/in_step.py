@@ -19,7 +19,10 @@ from pipeline.text.humanize import ago, count
 
 if TYPE_CHECKING:
     from pipeline.app.team import Standing
+    from pipeline.sharing.conflicts import Conflict, Side
 
+_STATES = ("waiting", "doing", "read", "failed")
+"""Of what is in a team's queue."""
 Facts = list[tuple[str, str]]
 """What is told of something: each with what it is called."""
 
@@ -51,8 +54,16 @@ def facts_of_team(found: Standing, now: datetime) -> Facts:
 
 def backlogs(found: Standing) -> Facts:
     """Return for each member with a backlog how far the team's workers are with it."""
-    words = ("waiting", "doing", "failed", "read")
-    return [(row["person"], _backlog(row)) for row in found.queue or () if any(row[word] for word in words)]
+    return [(row["person"], _backlog(row)) for row in _queued(found)]
+
+
+def queues(found: Standing) -> list[dict[str, Any]]:
+    """Return for each member with a backlog how many sessions wait, are being read, are read, and failed."""
+    return [{"person": row["person"], "numbers": [row[word] for word in _STATES]} for row in _queued(found)]
+
+
+def _queued(found: Standing) -> list[dict[str, Any]]:
+    return [row for row in found.queue or () if any(row[word] for word in _STATES)]
 
 
 def _backlog(row: Mapping[str, Any]) -> str:
@@ -111,6 +122,21 @@ def stays_out(
         *(f"does not come in: {row['name']}: {row['why']}" for row in refused),
         *(f"not taken: {text}" for text in odd),
     ]
+
+
+def heading_of(found: Conflict) -> str:
+    """Return which memory a conflict is about, and since when it stands."""
+    return f"{found.name}, since {zone.minute(found.since, 'an unknown time')}"
+
+
+def sides_of(found: Conflict) -> list[str]:
+    """Return what each of the two did, with their words."""
+    return [_side(item) for item in found.sides]
+
+
+def _side(found: Side) -> str:
+    words = f": “{found.words}”" if found.words else ""
+    return f"{found.by or 'somebody'} {found.did}, {zone.minute(found.at, 'nobody knows when')}{words}"
 
 
 def _when(seconds: float, now: datetime) -> str:

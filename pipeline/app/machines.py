@@ -10,6 +10,7 @@ from typing import Any
 
 from pipeline.app.application import App
 from pipeline.app.carried_here import require_elsewhere
+from pipeline.app.conflicting import conflicts_here
 from pipeline.core.errors import InputError, ReverieError
 from pipeline.sharing import git
 from pipeline.sharing.outgoing import documents_of
@@ -111,7 +112,11 @@ def now(app: App, *, force: bool = False) -> Synced:
 
 def status(app: App, *, ask: bool = True) -> dict[str, Any]:
     """Return how it stands; the remote is asked for what waits there, if one may `ask`."""
-    return overview(_share(app), app.open_store(), now=app.clock.now(), ask=ask)
+    share = _share(app)
+    found = overview(share, app.open_store(), now=app.clock.now(), ask=ask)
+    state = share.read()
+    conflicts = conflicts_here(app, state) if state is not None else ()
+    return {**found, "asked": len(conflicts), "conflicts": conflicts}
 
 
 def leave(app: App) -> str:

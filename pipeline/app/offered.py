@@ -7,11 +7,15 @@ from typing import Any
 
 from pipeline.app.application import App
 from pipeline.core.errors import InputError
+from pipeline.domain.memory import Memory
+from pipeline.domain.quotes import Quote
 from pipeline.hooklib.ownership import TEAM
 from pipeline.hooklib.plain import lines_of
 from pipeline.ledger.inbox import InboxItem
 from pipeline.revision import Door
 from pipeline.sharing.choosing import id_there, line_of, payload_of, plan_copy
+from pipeline.sharing.outgoing import secret_finder
+from pipeline.sharing.quoting import number_kept_back, quotes_for
 from pipeline.sharing.state import Share, State
 from pipeline.store import Store
 from pipeline.verify.flaw import Flaw
@@ -37,10 +41,18 @@ def state_of(app: App) -> State:
     return state
 
 
+def quotes_of(app: App, memory: Memory, state: State) -> tuple[tuple[Quote, ...], int]:
+    """Return what this person's sessions have for `memory`, as the team may get it, and how much stays."""
+    with app.ledger(to_look=True) as ledger:
+        is_secret = secret_finder(ledger)
+    return quotes_for(memory, state.person, is_secret), number_kept_back(memory, state.person, is_secret)
+
+
 def planned(app: App, store: Store, found: InboxItem) -> tuple[App, Door]:
     """Plan the copies that `found` offers; return the team's folder and the door with them.
 
-    What is not here any more is left out. Raises InputError where nothing is left, and for what no team may
+    What is not here any more is left out. What was said for them goes along where ``team.share_quotes`` is on
+    and `found` says so. Raises InputError where nothing is left, and for what no team may
     have.
     """
     state, shared, now = state_of(app), shared_of(app), app.clock.now()
@@ -48,11 +60,13 @@ def planned(app: App, store: Store, found: InboxItem) -> tuple[App, Door]:
     door = Door(folder, now=now, approved=True)
     wanted = {row["id"] for row in found.payload["memories"]}
     there = folder.scan().documents
+    with_quotes = app.settings.team.share_quotes and bool(found.payload.get("quotes"))
     reject = f"`reverie inbox reject {found.id}`"
     for document in store.scan().documents:
         if document.retired or id_there(document.memory) not in wanted:
             continue
-        done = plan_copy(door, there, document.memory, state.person, now)
+        words, _ = quotes_of(app, document.memory, state) if with_quotes else ((), 0)
+        done = plan_copy(door, there, document.memory, state, now, words)
         if isinstance(done, Flaw):
             raise InputError(
                 f"it {done.reason}",
@@ -85,5 +99,11 @@ def picked(found: InboxItem, text: str) -> dict[str, Any]:
     chosen = [row for line, row in rows.items() if line in wanted]
     return {
         **payload,
-        **payload_of(payload["team"], chosen, payload["offered"], asked=float(payload["asked"])),
+        **payload_of(
+            payload["team"],
+            chosen,
+            payload["offered"],
+            asked=float(payload["asked"]),
+            quotes=bool(payload.get("quotes")),
+        ),
     }

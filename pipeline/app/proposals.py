@@ -68,6 +68,7 @@ _LABELS = {
     "edited": "edited",
     "by": "by",
     "shares": "the team gets",
+    "quotes": "along with",
     "sentence": "it said",
     "changed": "changed to",
     "later": "written later",

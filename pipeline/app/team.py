@@ -13,7 +13,8 @@ from typing import Any
 
 from pipeline.app import retired
 from pipeline.app.application import App
-from pipeline.app.offered import shared_of, state_of
+from pipeline.app.conflicting import conflicts_here
+from pipeline.app.offered import quotes_of, shared_of, state_of
 from pipeline.core import zone
 from pipeline.core.atomic import ensure_dir
 from pipeline.core.errors import InputError, TeamError
@@ -25,9 +26,10 @@ from pipeline.safety.invisible import visible_name
 from pipeline.sharing import turn
 from pipeline.sharing.choosing import offer as offer_all
 from pipeline.sharing.choosing import plan_copy, withdraw
+from pipeline.sharing.conflicts import Conflict
 from pipeline.sharing.run import Synced, sync
 from pipeline.sharing.signing import AUTHOR
-from pipeline.sharing.state import Share, State, machine_id
+from pipeline.sharing.state import Share, State, Tell, machine_id, untold
 from pipeline.sharing.travelling import team_repository_of
 from pipeline.store import Put
 from pipeline.store.ownership import access
@@ -61,6 +63,19 @@ class Invited:
 
 
 @dataclass(frozen=True, slots=True)
+class Shared:
+    """What `share` gave: the memory's name there, the sync, and how many quotes went along or stayed.
+
+    Of those that were `kept_back`, though ``team.share_quotes`` is on, each has a secret in it or a path.
+    """
+
+    name: str
+    sync: Synced
+    quotes: int = 0
+    kept_back: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Parting:
     """What it means to leave the team: `is_last` is for its last active member.
 
@@ -78,7 +93,7 @@ class Standing:
 
     These are `members`, `machines`, `costs`, what calls of a model for the team cost by member and project,
     `queue`, how far each member's backlog is, and `caps`, what is spent of each. `asked` counts the
-    questions for a person, where two changed the same.
+    questions for a person, where two changed the same: the `conflicts`.
     """
 
     team: str
@@ -97,6 +112,7 @@ class Standing:
     queue: list[dict[str, Any]] | None
     caps: dict[str, dict[str, float]] | None
     asked: int = 0
+    conflicts: tuple[Conflict, ...] = ()
 
 
 def found_team(app: App, name: str, url: str, person: str) -> Joined:
@@ -131,8 +147,11 @@ def invite(app: App, login: str, person: str) -> Invited:
     return Invited(state.team_name, within(parse(state.remote), work))
 
 
-def join(app: App, name: str, url: str) -> Joined:
-    """Keep ``team/`` of this project in step with the team `name` at `url` from now on."""
+def join(app: App, name: str, url: str, tell: Tell = untold) -> Joined:
+    """Keep ``team/`` of this project in step with the team `name` at `url` from now on.
+
+    `tell` hears how far the first sync is.
+    """
     access.require_person(app.store_path)
     app.require_settings()
     if app.is_team or app.is_user_scope:
@@ -172,7 +191,7 @@ def join(app: App, name: str, url: str) -> Joined:
             aside = _put_aside(shared, kept)
         kept.write(known or state)
         turn.note_left(kept.folder, "")
-    return Joined(name, person, str(shared.store_path), now(app, unattended=True), aside)
+    return Joined(name, person, str(shared.store_path), now(app, unattended=True, tell=tell), aside)
 
 
 def _put_aside(shared: App, kept: Share) -> str:
@@ -191,10 +210,11 @@ def _put_aside(shared: App, kept: Share) -> str:
     return str(target)
 
 
-def share(app: App, name: str) -> tuple[str, Synced]:
-    """Give the team a copy of the memory `name` in this person's name; return its name there and the sync.
+def share(app: App, name: str) -> Shared:
+    """Give the team a copy of the memory `name` in this person's name.
 
-    It goes without what was said in this person's sessions. Sharing it again brings the copy in step.
+    What was said for it in this person's sessions goes along with ``team.share_quotes`` alone. Sharing it
+    again brings the copy in step.
     """
     access.require_person(app.store_path)
     state = _state_of(app)
@@ -204,7 +224,8 @@ def share(app: App, name: str) -> tuple[str, Synced]:
     folder = shared.open_store()
     moment = app.clock.now()
     door = Door(folder, now=moment, approved=True)
-    planned = plan_copy(door, folder.scan().documents, document.memory, state.person, moment)
+    words, kept_back = quotes_of(app, document.memory, state) if app.settings.team.share_quotes else ((), 0)
+    planned = plan_copy(door, folder.scan().documents, document.memory, state, moment, words)
     if isinstance(planned, Flaw):
         raise InputError(
             f"it {planned.reason}", file=document.path, fix="Nothing was shared; it stays yours alone."
@@ -212,7 +233,7 @@ def share(app: App, name: str) -> tuple[str, Synced]:
     door.write(_change_id(), f"{SHARED} {document.name}")
     shared.follow(folder)
     called = planned.memory.name if isinstance(planned, Put) else document.name
-    return called, now(app, unattended=True)
+    return Shared(called, now(app, unattended=True), len(words), kept_back)
 
 
 def unshare(app: App, name: str) -> tuple[str, Synced]:
@@ -240,7 +261,7 @@ def unshare(app: App, name: str) -> tuple[str, Synced]:
     return document.name, now(app, unattended=True)
 
 
-def now(app: App, *, force: bool = False, unattended: bool = False) -> Synced:
+def now(app: App, *, force: bool = False, unattended: bool = False, tell: Tell = untold) -> Synced:
     """Keep the team's folder in step now; what can't be reached is told in the answer.
 
     What was changed by hand there goes out where a person asked for just that, so not if `unattended`.
@@ -248,7 +269,7 @@ def now(app: App, *, force: bool = False, unattended: bool = False) -> Synced:
     _state_of(app)
     shared = _shared(app)
     store = shared.open_store(create=True)
-    kept = Share.of(app.home, shared.store_path)
+    kept = Share.of(app.home, shared.store_path, tell)
     with app.ledger() as ledger:
         done = sync(kept, store, clock=app.clock, ledger=ledger, force=force, unattended=unattended)
     if done.change:
@@ -265,7 +286,8 @@ def offer(app: App) -> int:
     if app.settings.team.share != "ask":
         return 0
     with app.ledger() as ledger:
-        return offer_all(ledger, app.open_store(), state, now=app.clock.now())
+        quotes = app.settings.team.share_quotes
+        return offer_all(ledger, app.open_store(), state, now=app.clock.now(), quotes=quotes)
 
 
 def status(app: App, *, ask: bool = True) -> Standing:
@@ -282,6 +304,7 @@ def status(app: App, *, ask: bool = True) -> Standing:
         if ask and error and not state.is_refused:
             error = f"the last sync failed, and the database answers again: {error}"
     waiting = _waiting(app, state)
+    conflicts = conflicts_here(_shared(app), state)
     return Standing(
         state.team_name,
         state.remote,
@@ -294,8 +317,15 @@ def status(app: App, *, ask: bool = True) -> Standing:
         [{"name": item.name, "why": item.why} for item in state.refused.values()],
         state.odd,
         **{name: there.get(name) for name in ("members", "machines", "costs", "queue", "caps")},
-        asked=sum(len(known.asks) for known in state.known.values()),
+        asked=len(conflicts),
+        conflicts=conflicts,
     )
+
+
+def caps(app: App) -> dict[str, dict[str, float]]:
+    """Return by span what the team's workers have spent together, and at most may."""
+    state = _state_of(app)
+    return within(parse(state.remote), lambda connection: _caps(connection, state.team))
 
 
 def parting(app: App) -> Parting:
@@ -354,7 +384,7 @@ def _shared(app: App, *, create: bool = False) -> App:
 def _people(connection: Any, team: str) -> dict[str, Any]:
     """Return what `Standing` has of the database."""
     schema.check(connection)
-    latest = next((item.latest for item in members.teams(connection) if item.id == team), 0)
+    latest = members.latest_in(connection, team)
     people = [
         {
             "login": visible_name(item.login),
@@ -390,11 +420,15 @@ def _people(connection: Any, team: str) -> dict[str, Any]:
         {"person": named.get(item.login, item.login), **values_of(item)}
         for item in queue.progress(connection, team)
     ]
-    caps = {
+    caps = _caps(connection, team)
+    return {"members": people, "machines": machines, "costs": costs, "queue": rows, "caps": caps}
+
+
+def _caps(connection: Any, team: str) -> dict[str, dict[str, float]]:
+    return {
         span: {"spent": float(so_far), "cap": float(most)}
         for span, (so_far, most) in spending.caps(connection, team).items()
     }
-    return {"members": people, "machines": machines, "costs": costs, "queue": rows, "caps": caps}
 
 
 def _waiting(app: App, state: State) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import typer
@@ -11,9 +12,11 @@ from pipeline.app.application import App
 from pipeline.app.history import short_id
 from pipeline.cli import named_rows, output
 from pipeline.core.errors import InputError, UsageError
+from pipeline.sharing.conflicts import Conflict
 from pipeline.sharing.run import Synced
 from pipeline.text.humanize import count
 
+_CONFLICTS_TOLD = 20
 _NAMED_AT_ONCE = 5
 """So many names are told of those that would come in."""
 _DRY = "--dry-run works only with another program's files, not between machines"
@@ -100,6 +103,25 @@ def _tell(done: Synced) -> None:
         output.line(f"{count(done.asked, 'question')} for you: `reverie inbox`")
 
 
+def tell_conflicts(found: Sequence[Conflict], option: str = "") -> None:
+    """Tell where two did otherwise: what each did and when, and what settles it, with its `option`."""
+    if found:
+        output.line("Two did otherwise, and both stand:")
+    for item in found[:_CONFLICTS_TOLD]:
+        output.hanging("- ", in_step.heading_of(item))
+        for text in (*in_step.sides_of(item), _settling(item, option)):
+            output.hanging("    ", text)
+    if len(found) > _CONFLICTS_TOLD:
+        output.line(f"- and {len(found) - _CONFLICTS_TOLD} more; --json has all")
+
+
+def _settling(found: Conflict, option: str) -> str:
+    yes, no = found.answers
+    if not found.number:
+        return "the next sync asks about it in the inbox"
+    return f"`reverie inbox accept {option}{found.number}` {yes}, `reject {option}{found.number}` {no}"
+
+
 def _tell_kept(held: list[dict[str, str]], refused: list[dict[str, str]]) -> None:
     for title, rows in (("Stays on this machine:", held), ("Does not come in:", refused)):
         if rows:
@@ -126,8 +148,8 @@ def _tell_end(app: App, done: Synced, *, first: bool = False) -> None:
 
 
 def _tell_status(app: App, found: dict[str, Any]) -> None:
-    for name, text in in_step.facts_of_machines(found, app.clock.now()):
-        output.line(f"{name:<13} {text}")
+    output.fields(dict(in_step.facts_of_machines(found, app.clock.now())))
+    tell_conflicts(found["conflicts"], scopes.option(app, own=True))
     _tell_kept(found["held"], found["refused"])
     for text in found["odd"]:
         output.line(text)

@@ -203,6 +203,7 @@ def _tell_why(found: Why, app: App) -> None:
         output.line(f"\nsource: you said it at {minute(memory.dictated_at)}, with `reverie add`{since}")
     _tell_reworded(found.later)
     _tell_sources(found)
+    _tell_quotes(found)
     for text in () if memory.dictated_at else found.unsourced:
         output.line(f"\nno source stands for: “{' '.join(text.split())}”")
     _tell_runs(found)
@@ -291,6 +292,15 @@ def _tell_spoken_source(
             output.line("  the dialogue was deleted from the ledger; the quote is all there is")
     else:
         output.line("  the ledger does not hold that entry; the quote is all there is")
+
+
+def _tell_quotes(found: Why) -> None:
+    """Tell what somebody of the team said for it, as its file has it."""
+    for row in found.quotes:
+        output.line(f"\n{row['teller']} on {row['day'] or 'an unknown day'}, as the team's file has it:")
+        output.line(f"  quote: “{row['quote']}”")
+        for text in row["sentences"]:
+            output.line(f"  stands for: “{' '.join(text.split())}”")
 
 
 def _by_entry(

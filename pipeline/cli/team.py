@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 import typer
 
@@ -13,9 +13,11 @@ from pipeline.app.application import App
 from pipeline.app.team import Joined, Parting, Standing
 from pipeline.cli import named_rows, output
 from pipeline.cli.groups import HELP_OPTIONS
-from pipeline.cli.machines import summary
+from pipeline.cli.machines import summary, tell_conflicts
 from pipeline.cli.options import AgreedOption, JsonOption
-from pipeline.core.errors import InputError
+from pipeline.cli.progress import progress
+from pipeline.cli.tables import table
+from pipeline.core.errors import InputError, UsageError
 from pipeline.sharing.run import Synced
 from pipeline.text.humanize import count
 
@@ -72,7 +74,8 @@ def join(name: TeamName, database: DatabaseOption, as_json: JsonOption = False) 
 
     They lie below ``team/`` in its memory folder.
     """
-    done = use_case.join(App(), name, database)
+    with progress(f"joining {name}") as tell:
+        done = use_case.join(App(), name, database, tell)
     output.data(done, lambda: _tell_joined(done), as_json=as_json)
     _end(done.first)
 
@@ -95,7 +98,8 @@ def sync_now(
     The worker does so by itself. With team.share = "ask", both offer what is new here in the inbox.
     """
     app = App()
-    done = use_case.now(app, force=force)
+    with progress("keeping the team in step") as tell:
+        done = use_case.now(app, force=force, tell=tell)
     output.data(done, lambda: _tell(done), as_json=as_json)
     if fresh := use_case.offer(app):
         output.talk(f"{count(fresh, 'memory', 'memories')} of yours could be shared: `reverie inbox`.")
@@ -104,14 +108,20 @@ def sync_now(
 
 @team.command()
 def cap(
-    span: Annotated[str, typer.Argument(metavar="day|month", help="Of UTC.")],
-    dollars: Annotated[str, typer.Argument(metavar="DOLLARS", help="At most so many; none for no cap.")],
+    span: Annotated[str, typer.Argument(metavar="day|month", help="Of UTC.")] = "",
+    dollars: Annotated[str, typer.Argument(metavar="DOLLARS", help="At most so many; none for no cap.")] = "",
     as_json: JsonOption = False,
 ) -> None:
     """Cap what the team's workers may spend together.
 
-    Who founded the team sets it, or whoever may invite.
+    Who founded the team sets it, or whoever may invite. Without a span it shows the caps.
     """
+    if span and not dollars:
+        raise UsageError("say how many dollars", fix=f"`reverie team cap {span} 5`, or `none` for no cap.")
+    if not span:
+        caps = use_case.caps(App())
+        output.data(caps, lambda: _tell_caps(caps), as_json=as_json)
+        return
     found = team_backlog.set_cap(App(), span, dollars)
     rows = {name: {"spent": float(so_far), "cap": float(most)} for name, (so_far, most) in found.items()}
     output.data(rows, lambda: _tell_caps(rows), as_json=as_json)
@@ -142,12 +152,13 @@ def leave(yes: AgreedOption = False, as_json: JsonOption = False) -> None:
 def share(name: MemoryName, as_json: JsonOption = False) -> None:
     """Give the team a copy of a memory in your name.
 
-    It goes without what was said in your sessions.
+    What was said for it in your sessions goes along with team.share_quotes = true alone.
     """
-    called, done = use_case.share(App(), name)
-    output.data({"shared": called, "sync": done}, lambda: _tell_shared(called, done), as_json=as_json)
-    output.talk(f"`reverie unshare {called}` takes it back; what was read was read.")
-    _end(done)
+    done = use_case.share(App(), name)
+    row = {"shared": done.name, "sync": done.sync, "quotes": done.quotes, "kept_back": done.kept_back}
+    output.data(row, lambda: _tell_shared(done), as_json=as_json)
+    output.talk(f"`reverie unshare {done.name}` takes it back; what was read was read.")
+    _end(done.sync)
 
 
 def unshare(name: MemoryName, as_json: JsonOption = False) -> None:
@@ -171,8 +182,13 @@ def _tell_joined(done: Joined) -> None:
     _tell(done.first)
 
 
-def _tell_shared(called: str, done: Synced) -> None:
-    output.line(f"{called} is shared" + (" once the database can be reached" if done.error else ""))
+def _tell_shared(done: use_case.Shared) -> None:
+    along = f" with {count(done.quotes, 'quote')}" if done.quotes else ""
+    when = " once the database can be reached" if done.sync.error else ""
+    output.line(f"{done.name} is shared{along}{when}")
+    if done.kept_back:
+        stay = "stays" if done.kept_back == 1 else "stay"
+        output.line(f"{count(done.kept_back, 'quote')} {stay} here, for a secret or a path in it")
 
 
 def _parting(found: Parting) -> str:
@@ -189,9 +205,8 @@ def _tell(done: Synced) -> None:
     output.line(summary(done, unit="revision"))
     named_rows.tell(done.names)
     named_rows.tell(in_step.stays_out(done.held, done.refused, ()))
-    named_rows.tell(done.names)
-    named_rows.tell([f"does not go out: {row['name']}: {row['why']}" for row in done.held])
-    named_rows.tell([f"does not come in: {row['name']}: {row['why']}" for row in done.refused])
+    if done.asked:
+        output.line(f"{count(done.asked, 'question')} for you: `reverie inbox`")
 
 
 def _end(done: Synced) -> None:
@@ -201,24 +216,41 @@ def _end(done: Synced) -> None:
 
 
 def _tell_status(app: App, found: Standing) -> None:
-    for name, text in in_step.facts_of_team(found, app.clock.now()):
-        output.line(f"{name:<13} {text}")
+    caps = in_step.facts_of_caps(found.caps or {})
+    output.fields(dict([*in_step.facts_of_team(found, app.clock.now()), *caps]))
+    tell_conflicts(found.conflicts)
     named_rows.tell(in_step.stays_out(found.held, found.refused, found.odd))
-    for row in found.members or ():
-        words = [in_step.standing_of(row), *in_step.lags(row, found.machines or ())]
-        if row["state"] == "active" and len(words) == 1:
-            words.append("no machine yet")
-        output.line(f"{row['person']:<13} {'; '.join(words)}")
-    for person, text in in_step.backlogs(found):
-        output.line(f"{person:<13} backlog: {text}")
-    _tell_caps(found.caps) if found.caps else None
-    for row in found.costs or ():
-        calls = count(row["calls"], "call")
-        output.line(f"{row['person']:<13} {row['project']}: ${row['dollars']:.4f} for {calls}")
+    _tell_rows(
+        ("member", "state", "machines"),
+        [_member(row, found.machines or ()) for row in found.members or ()],
+    )
+    _tell_rows(
+        ("member", "sessions waiting", "being read", "read", "failed"),
+        [(row["person"], *(f"{number:,}" for number in row["numbers"])) for row in in_step.queues(found)],
+    )
+    _tell_rows(
+        ("member", "project", "calls", "cost"),
+        [
+            (row["person"], row["project"], f"{row['calls']:,}", f"${row['dollars']:.4f}")
+            for row in found.costs or ()
+        ],
+    )
+
+
+def _member(row: Mapping[str, Any], machines: Sequence[Mapping[str, Any]]) -> tuple[str, str, str]:
+    lags = in_step.lags(row, machines)
+    none = "no machine yet" if row["state"] == "active" else ""
+    return row["person"], in_step.standing_of(row), "; ".join(lags) or none
+
+
+def _tell_rows(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table below an empty line, nothing without rows."""
+    if rows:
+        output.line()
+        table(columns, rows)
 
 
 def _tell_caps(rows: Mapping[str, Mapping[str, float]]) -> None:
-    for name, text in in_step.facts_of_caps(rows):
-        output.line(f"{name:<13} {text}")
+    output.fields(dict(in_step.facts_of_caps(rows)))
     if not rows:
         output.line("no cap")

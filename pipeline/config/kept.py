@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _MOST_KEPT = 4
 """So that a shell with variables of its own and the worker don't take each other's away."""
 _RULES = (
-    *(str(Path(__file__).with_name(name)) for name in ("rules.py", "given.py", "kept.py")),
+    *(str(Path(__file__).with_name(name)) for name in ("rules.py", "values.py", "given.py", "kept.py")),
     *(hook_settings.__file__, memory_format.__file__),
 )
 """The source of all that decides what a text means as settings."""

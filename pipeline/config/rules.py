@@ -7,86 +7,32 @@ what it last let through.
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
-from pydantic_core import PydanticCustomError
 
 from pipeline.config.given import Given
-from pipeline.core import zone
+from pipeline.config.values import (
+    Count,
+    Positive,
+    Section,
+    Variable,
+    as_folders,
+    as_list,
+    known_mode,
+    known_zone,
+    named_variables,
+)
 from pipeline.core.config_lines import line_of
 from pipeline.core.errors import ConfigError
 from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES
-from pipeline.hooklib.settings import DEFAULTS, MODES, TIME_ZONE, listed
-
-Positive = Annotated[float, Field(gt=0)]
-Count = Annotated[int, Field(ge=0)]
-_VARIABLE = re.compile(r"[A-Za-z_]\w*(\*|=[A-Za-z_]\w*)?", re.ASCII)
+from pipeline.hooklib.settings import DEFAULTS, MODES, TIME_ZONE
 
 
-def _known_mode(mode: str) -> str:
-    if mode not in MODES:
-        raise PydanticCustomError("mode", "Input should be one of {modes}", {"modes": ", ".join(MODES)})
-    return mode
-
-
-def _known_zone(name: str) -> str:
-    if name and not zone.exists(name):
-        raise PydanticCustomError(
-            "time_zone",
-            "there is no time zone {name}",
-            {
-                "name": repr(name),
-                "fix": "Write a name such as Europe/Berlin, or nothing for the machine's own zone. If the"
-                " name is right, install your system's package tzdata.",
-            },
-        )
-    return name
-
-
-def _listed(value: Any) -> Any:
-    """Return the items of a list that a variable gives as text, parted by commas or spaces."""
-    return value.replace(",", " ").split() if isinstance(value, str) else value
-
-
-def _folders(value: Any) -> Any:
-    """Return a list of folders as hooks read it; what is none of these is pydantic's to name."""
-    found = listed(value)
-    return value if found is None else found
-
-
-def _variables(names: tuple[str, ...]) -> tuple[str, ...]:
-    odd = next((name for name in names if not _VARIABLE.fullmatch(name)), None)
-    if odd is not None:
-        raise PydanticCustomError("pass_env", "{name} is no name of a variable", {"name": repr(odd)})
-    return names
-
-
-def _variable(name: str) -> str:
-    # Deferred, as in `_error_of`: its rules take longer to load than all settings.
-    from pipeline.safety.redaction import has_secret
-
-    if name and (not name.isascii() or not name.isidentifier() or has_secret(name)):
-        raise PydanticCustomError(
-            "variable",
-            "this is no name of a variable",
-            {"fix": "Name the variable that holds the secret; the secret itself belongs in no file."},
-        )
-    return name
-
-
-Variable = Annotated[str, AfterValidator(_variable)]
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, allow_inf_nan=False)
-
-
-class ModelSettings(_Section):
+class ModelSettings(Section):
     """Which model answers, and how calls are made."""
 
     provider: str = Field(
@@ -103,7 +49,7 @@ class ModelSettings(_Section):
         description="Name of the variable that holds a token, which is sent as `Authorization: Bearer`, as "
         "gateways want it. Empty: none is taken.",
     )
-    pass_env: Annotated[tuple[str, ...], BeforeValidator(_listed), AfterValidator(_variables)] = Field(
+    pass_env: Annotated[tuple[str, ...], BeforeValidator(as_list), AfterValidator(named_variables)] = Field(
         (),
         description="Variables of the shell that `claude -p` also gets, such as CLAUDE_CODE_USE_BEDROCK and "
         "`AWS_*` (a trailing `*` stands for any ending). `NAME=OTHER` gives it as NAME what the shell has as "
@@ -116,7 +62,7 @@ class ModelSettings(_Section):
     attempts: Count = Field(3, description="Tries for one call when the provider is overloaded.")
 
 
-class SpendSettings(_Section):
+class SpendSettings(Section):
     """Caps on model calls; over a cap the work waits."""
 
     calls_per_run: Count = Field(20, description="Model calls one extraction or dream may make.")
@@ -125,7 +71,7 @@ class SpendSettings(_Section):
     dollars_per_day: Annotated[float, Field(ge=0)] = Field(1.0, description="US dollars in any 24 hours.")
 
 
-class ExtractionSettings(_Section):
+class ExtractionSettings(Section):
     """When and how dialogue becomes memories."""
 
     turn_interval_seconds: Positive = Field(120, description="Least time between two runs for one session.")
@@ -146,7 +92,7 @@ class ExtractionSettings(_Section):
         0, description="Of what is unread, the last characters alone are read; what is older never. 0: all."
     )
     attempts: Count = Field(3, description="Tries before a job is parked.")
-    time_zone: Annotated[str, AfterValidator(_known_zone)] = Field(
+    time_zone: Annotated[str, AfterValidator(known_zone)] = Field(
         TIME_ZONE,
         description="Zone whose days count (“tomorrow”, the diary, days shown), such as Europe/Berlin; empty"
         " means the machine's.",
@@ -154,19 +100,19 @@ class ExtractionSettings(_Section):
     include_print_sessions: bool = Field(False, description="Also read `claude -p` and SDK sessions.")
 
 
-class StoreSettings(_Section):
+class StoreSettings(Section):
     """Limits of a memory folder."""
 
     index_lines: Count = Field(INDEX_LINES, description="Lines of MEMORY.md that Claude Code loads.")
     index_bytes: Count = Field(INDEX_BYTES, description="Bytes of MEMORY.md that Claude Code loads.")
-    mode: Annotated[str, AfterValidator(_known_mode)] = Field(
+    mode: Annotated[str, AfterValidator(known_mode)] = Field(
         MODES[-1],
         description="Background work: off: none; observe: only into the ledger; propose: into the inbox;"
         " auto: write. Commands you type run in any mode, and propose in mode propose.",
     )
 
 
-class DreamSettings(_Section):
+class DreamSettings(Section):
     """When memories are consolidated, and how much one dream may touch."""
 
     enabled: bool = Field(True, description="Whether dreams run unasked.")
@@ -194,7 +140,7 @@ class DreamSettings(_Section):
     )
     learning_days: Count = Field(90, description="Days without use that retire a learning.")
     task_days: Count = Field(30, description="Days after which a finished task is retired.")
-    projects: Annotated[tuple[str, ...], BeforeValidator(_listed)] = Field(
+    projects: Annotated[tuple[str, ...], BeforeValidator(as_list)] = Field(
         (),
         description="Tags that name projects, for the patterns across projects in REFLECTION.md. Empty: the"
         " projects whose memory folders are known.",
@@ -204,7 +150,7 @@ class DreamSettings(_Section):
     )
 
 
-class RecallSettings(_Section):
+class RecallSettings(Section):
     """Which memories are put before the next prompt, and how many."""
 
     enabled: bool = Field(
@@ -247,7 +193,7 @@ class RecallSettings(_Section):
     )
 
 
-class EmbeddingSettings(_Section):
+class EmbeddingSettings(Section):
     """Vectors of memories, for `reverie recall`, `reverie search` and the dream's groups; never for hooks."""
 
     provider: Literal["off", "auto", "wordllama", "ollama", "openai"] = Field(
@@ -272,14 +218,14 @@ class EmbeddingSettings(_Section):
     )
 
 
-class GraphSettings(_Section):
+class GraphSettings(Section):
     """Named graphs: NAME = "DIR", a memory folder that `--graph NAME` means. `reverie graphs` lists them."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, str]
 
 
-class AgentMemorySettings(_Section):
+class AgentMemorySettings(Section):
     """Agent-memory's JSONL files, which `reverie agent-memory` keeps."""
 
     folder: str = Field(
@@ -294,7 +240,7 @@ class AgentMemorySettings(_Section):
     )
 
 
-class DialogueSettings(_Section):
+class DialogueSettings(Section):
     """What was said, as the ledger keeps it to read memories from."""
 
     keep_days: Literal["auto", "forever"] | Annotated[int, Field(ge=1)] = Field(
@@ -305,18 +251,18 @@ class DialogueSettings(_Section):
     )
 
 
-class ProjectSettings(_Section):
+class ProjectSettings(Section):
     """Which projects are read and recalled into. A file `.reverie-ignore` in one leaves it out as well."""
 
-    only: Annotated[tuple[str, ...], BeforeValidator(_folders)] = Field(
+    only: Annotated[tuple[str, ...], BeforeValidator(as_folders)] = Field(
         (), description="Folders or patterns (`~/clients/*`): no project but in these. Empty: all."
     )
-    ignore: Annotated[tuple[str, ...], BeforeValidator(_folders)] = Field(
+    ignore: Annotated[tuple[str, ...], BeforeValidator(as_folders)] = Field(
         (), description="Folders or patterns whose projects are neither read nor recalled into."
     )
 
 
-class NetworkSettings(_Section):
+class NetworkSettings(Section):
     """The way out of this machine, for background work and for commands: no variable of a session counts."""
 
     proxy: str = Field("", description="Address of a proxy, such as http://proxy.example:3128. Empty: none.")
@@ -326,7 +272,7 @@ class NetworkSettings(_Section):
     )
 
 
-class WorkerSettings(_Section):
+class WorkerSettings(Section):
     """The background process."""
 
     own_environment: bool = Field(
@@ -341,7 +287,7 @@ class WorkerSettings(_Section):
     )
 
 
-class SyncSettings(_Section):
+class SyncSettings(Section):
     """One person's memories on several machines, which `reverie sync init` begins."""
 
     minutes: Annotated[float, Field(ge=0)] = Field(
@@ -351,7 +297,7 @@ class SyncSettings(_Section):
     )
 
 
-class TeamSettings(_Section):
+class TeamSettings(Section):
     """What a project that is in a team (`reverie team`) gives to it."""
 
     share: Literal["ask", "auto", "off"] = Field(
@@ -360,9 +306,14 @@ class TeamSettings(_Section):
         " the team has not. auto: all of it but feedback, guesses of Claude's and what reads like an"
         " instruction. off: nothing. What is about you yourself never is.",
     )
+    share_quotes: bool = Field(
+        False,
+        description="Whether the words that you or Claude said, by which a memory is held, go along with each"
+        " that is shared from then on, with the day and who said them. Whoever is in the team reads them.",
+    )
 
 
-class Settings(_Section):
+class Settings(Section):
     """All settings."""
 
     model: ModelSettings = Field(default_factory=ModelSettings.model_construct)

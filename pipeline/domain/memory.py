@@ -67,7 +67,8 @@ _ROWS = (
 )
 
 TYPES: dict[str, MemoryType] = {row.name: row for row in _ROWS}
-_SPEAKERS = ("person", "assistant", "pasted")
+WHO_SPEAKS = ("person", "assistant", "pasted")
+"""Who says what a source quotes; the last for what a person only pasted."""
 HUMAN_ONLY = frozenset({"user", "feedback"})
 """Types that only a person's own words can support."""
 OF_PROCEDURES = ("steps", "preconditions", "postconditions")
@@ -120,8 +121,8 @@ class Evidence:
         "".join(texts).encode()  # Raises a ValueError for what no file can hold.
         if len(self.quote) > MAX_QUOTE:
             raise ValueError(f"a quote has at most {MAX_QUOTE} characters")
-        if self.speaker not in _SPEAKERS:
-            raise ValueError(f"the speaker of a source is one of {', '.join(_SPEAKERS)}")
+        if self.speaker not in WHO_SPEAKS:
+            raise ValueError(f"the speaker of a source is one of {', '.join(WHO_SPEAKS)}")
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:

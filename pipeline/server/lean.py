@@ -138,6 +138,10 @@ def why(call: Call, given: dict[str, Any]) -> Answer:
             }
             for source in found.sources
         ],
+        "quotes": [
+            {"said": f"{row['teller']} (the team)", "day": row["day"], "quote": row["quote"]}
+            for row in found.quotes
+        ],
         "unsourced": list(found.unsourced),
         "replaces": [was.text for was in memory.replaces],
         "note": found.note,

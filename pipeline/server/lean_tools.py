@@ -89,6 +89,7 @@ LEAN_TOOLS: tuple[Tool, ...] = (
             machine=text("The machine that told it, where it is kept in step with others."),
             revision=text(),
             sources=many(answer(speaker=text(), at=text(), session=text(), quote=text())),
+            quotes=many(answer(said=text(), day=text(), quote=text())),
             unsourced=many(text("Sentences that no source stands for.")),
             replaces=many(text()),
             note=text(),

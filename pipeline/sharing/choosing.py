@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.core import zone
 from pipeline.core.ids import derived_id
+from pipeline.domain.quotes import QUOTES, Quote, quotes_of, with_quotes
 from pipeline.ledger.inbox import OFFERED, InboxItem, add_inbox, amend_inbox, decide_inbox, list_inbox
 from pipeline.revision.compose import Removal, lost_between
-from pipeline.sharing.signing import AUTHOR, SINCE
+from pipeline.sharing.signing import AUTHOR, OF_SESSION, SINCE
 from pipeline.text.humanize import count
 from pipeline.verify.barred import bar
 from pipeline.verify.flaw import Flaw
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 
 _NEVER = frozenset({"user"})
 _BY_A_YES = frozenset({"feedback"})
-_WHY = "nobody of {team} has them yet; a yes gives the team a copy of each"
+_WHY = "nobody of {team} has them yet; a yes gives the team a copy of each{more}"
+_QUOTES = "the words that you or Claude said for each, and the day (team.share_quotes)"
 
 
 def id_there(memory: Memory) -> str:
@@ -37,20 +39,39 @@ def id_there(memory: Memory) -> str:
     return derived_id("shared with a team", memory.id or memory.path)
 
 
-def copy_of(memory: Memory, person: str, moment: datetime) -> Memory:
-    """Return `memory` as the team gets it: signed, without relations to what the others have not."""
+def copy_of(memory: Memory, person: str, moment: datetime, quotes: Iterable[Quote] = ()) -> Memory:
+    """Return `memory` as the team gets it: signed, without relations to what the others have not.
+
+    No source and no session goes along, and of what was said the `quotes` alone.
+    """
     extra = {**memory.extra, AUTHOR: person, SINCE: zone.day(memory.updated or memory.created or moment)}
-    return replace(memory, id=id_there(memory), path="", relations=(), sources=(), pinned=False, extra=extra)
+    extra.pop(OF_SESSION, None)
+    if isinstance(below := extra.get("metadata"), dict):
+        extra["metadata"] = {key: value for key, value in below.items() if key not in (OF_SESSION, QUOTES)}
+    copied = replace(
+        memory, id=id_there(memory), path="", relations=(), sources=(), pinned=False, extra=extra
+    )
+    return with_quotes(copied, quotes)
 
 
 def plan_copy(
-    door: Door, there: Iterable[Document], memory: Memory, person: str, moment: datetime
+    door: Door,
+    there: Iterable[Document],
+    memory: Memory,
+    state: State,
+    moment: datetime,
+    quotes: Iterable[Quote] = (),
 ) -> Put | Move | Flaw:
-    """Plan the copy of `memory` at the `door` of a team's folder, or bring that which is `there` in step."""
-    copied = copy_of(memory, person, moment)
+    """Plan the copy of `memory` at the `door` of a team's folder, or bring that which is `there` in step.
+
+    It has this person's `quotes`, and no others of theirs; what colleagues said for it stays.
+    """
+    copied = copy_of(memory, state.person, moment, quotes)
     known = next((item for item in there if item.own_id == copied.id), None)
     if known is None:
         return door.create(copied)
+    theirs = [item for item in quotes_of(known.memory) if item.by not in (state.person, *state.names)]
+    copied = with_quotes(copied, (*quotes_of(copied), *theirs))
     gone = lost_between(known.memory.body, copied.body, ())
     removals = [Removal(text, reason="shared anew") for text in gone]
     return door.revise(known, replace(copied, name=known.name, path=known.path), removals)
@@ -81,11 +102,11 @@ def fit_for_auto(found: Iterable[Document]) -> list[Document]:
     ]
 
 
-def offer(ledger: Ledger, store: Store, state: State, *, now: datetime) -> int:
+def offer(ledger: Ledger, store: Store, state: State, *, now: datetime, quotes: bool = False) -> int:
     """Put what the team may have into the inbox, as one entry a day; return how many memories are new there.
 
     What was offered once is not offered again, whatever the answer was. An entry that waits takes the next
-    day's with it.
+    day's with it. It says so where `quotes` go along; at a yes to one that does not say so none goes.
     """
     key = str(store.path)
     entries = [item for item in list_inbox(ledger, key, None) if item.kind == OFFERED]
@@ -94,14 +115,14 @@ def offer(ledger: Ledger, store: Store, state: State, *, now: datetime) -> int:
     today = zone.day(now)
     if not fresh or any(_day(item) == today for item in entries):
         return 0
-    reason = _WHY.format(team=state.team_name)
+    reason = _WHY.format(team=state.team_name, more=f", with {_QUOTES}" if quotes else "")
     waiting = next((item for item in entries if item.state == "open"), None)
     rows = [*(waiting.payload["memories"] if waiting else ()), *map(_row, fresh)]
     offered = [*(waiting.payload["offered"] if waiting else ()), *(id_there(d.memory) for d in fresh)]
-    payload = payload_of(state.team_name, rows, offered, asked=now.timestamp())
+    payload = payload_of(state.team_name, rows, offered, asked=now.timestamp(), quotes=quotes)
     with ledger.transaction():
         if waiting is not None:
-            amend_inbox(ledger, waiting, {**waiting.payload, **payload})
+            amend_inbox(ledger, waiting, {**waiting.payload, **payload}, reason=reason)
         else:
             text = json.dumps(payload, ensure_ascii=False)
             add_inbox(
@@ -119,11 +140,12 @@ def withdraw(ledger: Ledger, store: Store, *, now: datetime) -> None:
 
 
 def payload_of(
-    team: str, rows: Sequence[dict[str, str]], offered: Sequence[str], *, asked: float
+    team: str, rows: Sequence[dict[str, str]], offered: Sequence[str], *, asked: float, quotes: bool
 ) -> dict[str, Any]:
     """Return what an inbox entry holds that gives the team the memories of `rows`.
 
-    `offered` are the copies' ids of all that were ever in the entry, `asked` is when it last grew.
+    `offered` are the copies' ids of all that were ever in the entry, `asked` is when it last grew. With
+    `quotes` what was said for each goes along, and the entry says so.
     """
     return {
         "name": f"{count(len(rows), 'memory', 'memories')} for {team}",
@@ -131,6 +153,7 @@ def payload_of(
         "memories": list(rows),
         "offered": list(offered),
         "asked": asked,
+        "quotes": _QUOTES if quotes else "",
         "shares": [line_of(row) for row in rows],
     }
 

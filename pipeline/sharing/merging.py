@@ -16,6 +16,7 @@ import orjson
 
 from pipeline.core.errors import DocumentError, KeptAsItIsError
 from pipeline.domain.memory import MAX_DESCRIPTION, Evidence, Memory
+from pipeline.domain.quotes import QUOTES, Quote, quotes_of, with_quotes
 from pipeline.hooklib.plain import one_line
 from pipeline.sharing.revisions import Moment, Revision
 from pipeline.sharing.signing import AUTHOR
@@ -297,10 +298,13 @@ def _said_by(revision: Revision, number: int) -> _Said:
     memory = replace(memory, sources=bound(memory))
     row = row_of(memory.body, number)
     fields: Fields = {name: (number, getattr(memory, name)) for name in _FIELDS}
-    fields |= {f"{_EXTRA}{key}": (number, value) for key, value in memory.extra.items()}
+    quotes = quotes_of(memory)
+    own = {key: value for key, value in memory.extra.items() if key != QUOTES or not quotes}
+    fields |= {f"{_EXTRA}{key}": (number, value) for key, value in own.items()}
     elements = {("sentence", piece.folded) for piece in row}
     elements |= {(name, _key(item)) for name in _LISTS for item in getattr(memory, name)}
     elements |= {("source", _key(source.pointer)) for source in memory.sources}
+    elements |= {("quote", _key(item.words)) for item in quotes}
     return _Said(memory, row, frozenset(elements), fields)
 
 
@@ -341,6 +345,8 @@ def _memory_of(parts: Sequence[_Said], stays: frozenset[Element], fields: Fields
         sources=_sources(memories, stays),
         updated=max((m.updated for m in memories if m.updated), default=first.updated),
     )
+    if quotes := _quotes(memories, stays):
+        memory = with_quotes(memory, quotes)
     tellers = _tellers(parts, row)
     if len({teller.origin for teller in tellers}) > 1:
         # A guess becomes nobody's word by standing beside it.
@@ -387,6 +393,11 @@ def _sources(memories: Sequence[Memory], stays: frozenset[Element]) -> tuple[Evi
             bears = source.bears if known is None else dict.fromkeys((*known.bears, *source.bears))
             found[source.pointer] = replace_bears(known or source, bears)
     return tuple(source for pointer, source in found.items() if ("source", _key(pointer)) in stays)
+
+
+def _quotes(memories: Sequence[Memory], stays: frozenset[Element]) -> list[Quote]:
+    every = (item for memory in memories for item in quotes_of(memory))
+    return [item for item in every if ("quote", _key(item.words)) in stays]
 
 
 def _file_of(memory: Memory, top: Revision) -> bytes:

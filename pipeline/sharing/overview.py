@@ -55,7 +55,6 @@ def overview(share: Share, store: Store, *, now: datetime, ask: bool = True) -> 
         "error": error,
         "held": [{"name": item.name, "why": item.why} for item in state.held.values()],
         "refused": [{"name": item.name, "why": item.why} for item in state.refused.values()],
-        "asked": sum(len(known.asks) for known in state.known.values()),
         "odd": state.odd,
         "clock_ahead_hours": round(late / _FAR_MS) if late > _FAR_MS else 0,
     }

@@ -33,7 +33,7 @@ def ask(ledger: Ledger, store: Store, state: State, *, now: datetime) -> int:
         document = documents.get(ident)
         if document is not None:
             for sentence, kept, other, *more in known.asks:
-                wanted[_run_id(ident, known, sentence)] = _question(
+                wanted[run_id_of(ident, known, sentence)] = _question(
                     document, sentence, kept, other, forgotten=bool(more and more[0])
                 )
     key = str(store.path)
@@ -47,7 +47,8 @@ def ask(ledger: Ledger, store: Store, state: State, *, now: datetime) -> int:
     return len(wanted)
 
 
-def _run_id(ident: str, known: Known, sentence: str) -> str:
+def run_id_of(ident: str, known: Known, sentence: str) -> str:
+    """Return what tells the question about `sentence` of a memory, as its heads are, from all others."""
     return f"sync-{digest(' '.join((ident, *known.heads, sentence)))[:24]}"
 
 

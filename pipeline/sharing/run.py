@@ -315,7 +315,7 @@ class _Run:
         known = self._state.known
         self._load(changed)
         self._said.clear()
-        for ident in sorted(changed):
+        for ident in self._share.counted(sorted(changed), "reading the records", "keeping them"):
             if not self._records[ident]:
                 continue
             meaning = self._said_of(ident)
@@ -410,7 +410,7 @@ class _Run:
         self._load(idents)
         return [
             Arrival(ident, self._state.known[ident], self._said_of(ident), self._content(ident))
-            for ident in idents
+            for ident in self._share.counted(idents, "preparing files", f"writing {len(idents):,} files")
         ]
 
     def _write(self, bringing: Bringing) -> None:

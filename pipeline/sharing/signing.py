@@ -10,16 +10,21 @@ from typing import TYPE_CHECKING
 from pipeline.core import zone
 from pipeline.core.errors import DocumentError
 from pipeline.core.ids import new_id
+from pipeline.domain.quotes import QUOTES
 from pipeline.revision import Door
 from pipeline.safety.invisible import visible_name
+from pipeline.sharing.quoting import borne_out, said_in
 from pipeline.sharing.revisions import Revision, memory_id
 from pipeline.store import SIGNED
 from pipeline.store.files import document
 
 if TYPE_CHECKING:
+    from pipeline.domain.memory import Memory
     from pipeline.sharing.state import State
     from pipeline.store import Document, Store
 
+OF_SESSION = "originSessionId"
+"""In the front matter of what Claude Code wrote: the session it came from, which goes to nobody."""
 Records = Callable[[str], list[Revision]]
 """Gives all records of a memory that are known on this machine."""
 AUTHOR = "author"
@@ -69,18 +74,32 @@ def sign(store: Store, state: State, records: Records, *, now: datetime, unatten
     was = {item.path: item.digest for known in (state.here, state.begun) for item in known.values()}
     door = Door(store, now=now, approved=True)
     for found in store.scan().documents:
-        extra = found.memory.extra
-        author = extra.get(AUTHOR, "")
-        if was.get(found.path) == found.digest or author == state.person:
+        if was.get(found.path) == found.digest:
+            continue
+        author = found.memory.extra.get(AUTHOR, "")
+        memory = _with_quotes_that_were_said(store, state, found, records)
+        if author == state.person and memory == found.memory:
             continue
         if held_back(store, state, found, unattended=unattended) or (
-            author and _is_theirs(found, str(author), records)
+            author and author != state.person and _is_theirs(found, str(author), records)
         ):
             continue
-        day = zone.day(now) if found.path in was else extra.get(SINCE, zone.day(now))
-        door.revise(found, replace(found.memory, extra={**extra, AUTHOR: state.person, SINCE: day}))
+        extra, today = memory.extra, zone.day(now)
+        day = today if found.path in was and author != state.person else extra.get(SINCE, today)
+        door.revise(found, replace(memory, extra={**extra, AUTHOR: state.person, SINCE: day}))
     if door.operations:
         door.write(f"{SIGNED}{new_id()[:12]}", f"signed by {state.person}")
+
+
+def _with_quotes_that_were_said(store: Store, state: State, found: Document, records: Records) -> Memory:
+    """Return the memory of `found` without quotes that nobody said: those of a colleague in no record of it.
+
+    In a file that was changed by hand those in this person's name are not believed either.
+    """
+    if QUOTES not in found.memory.extra:
+        return found.memory
+    own = (state.person, *state.names) if store.is_as_written(found, of_team=True) else ()
+    return borne_out(found.memory, own, said_in(records(memory_id(found.own_id, found.path))))
 
 
 def _is_theirs(found: Document, author: str, records: Records) -> bool:

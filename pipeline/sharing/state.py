@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
@@ -26,6 +26,15 @@ LOST = "lost"
 _STATE_OF_SYNC = 1
 _WAIT_SECONDS = 20.0
 _MOST_ODD = 20
+
+
+Tell = Callable[[str], object]
+"""Hears in a few words what goes on."""
+_TOLD_EACH = 100
+
+
+def untold(_: str) -> None:
+    """Let nobody hear of it."""
 
 
 @dataclass(slots=True)
@@ -132,14 +141,24 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The folder of one store in the home."""
+    """The folder of one store in the home; `tell` hears what goes on, where somebody waits for it."""
 
     folder: Path
+    tell: Tell = field(default=untold, compare=False)
 
     @classmethod
-    def of(cls, home: Path, store: Path) -> Share:
+    def of(cls, home: Path, store: Path, tell: Tell = untold) -> Share:
         """Return that of the store at `store`."""
-        return cls(turn.folder_of(home, store))
+        return cls(turn.folder_of(home, store), tell)
+
+    def counted(self, items: Sequence[str], doing: str, then: str) -> Iterator[str]:
+        """Yield `items`; of each hundred tell what one is `doing`, and behind them what comes `then`."""
+        for number, item in enumerate(items):
+            if number % _TOLD_EACH == 0 and len(items) > _TOLD_EACH:
+                self.tell(f"{doing}: {number:,} of {len(items):,}")
+            yield item
+        if len(items) > _TOLD_EACH:
+            self.tell(then)
 
     def forget(self) -> None:
         """Be in step with nothing; the repository is made anew when somebody begins again."""

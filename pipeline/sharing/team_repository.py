@@ -11,16 +11,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import orjson
-
 from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import DocumentError, InputError, TeamError, UnreachableTeamError
 from pipeline.safety.invisible import visible_name
 from pipeline.sharing.git import OfflineError, RefusedError
+from pipeline.sharing.quoting import said_in, strange_quotes
 from pipeline.sharing.recorded import records_of
 from pipeline.sharing.repository import BRANCH, INCOMING, Repository
 from pipeline.sharing.revisions import FORGOTTEN, REVISIONS, Note, Record, Revision, read_record, records_in
 from pipeline.sharing.signing import AUTHOR
+from pipeline.sharing.state import Tell, untold
 from pipeline.store.files import document
 from pipeline.team import members, revisions, schema
 from pipeline.team.connecting import Address, parse, within
@@ -41,6 +41,7 @@ class TeamRepository(Repository):
 
     team: str
     machine: str
+    tell: Tell = untold
     most: ClassVar[int] = revisions.MOST_BYTES
 
     def fetch(self) -> str:
@@ -130,7 +131,11 @@ class TeamRepository(Repository):
         return found
 
     def _batches(self) -> Iterator[Sequence[revisions.Incoming]]:
+        latest = 0
         while batch := self._ask(revisions.after, self.team, self._read_to()[0]):
+            if self.tell is not untold:
+                latest = latest or self._ask(members.latest_in, self.team)
+                self.tell(f"reading what the team has: {batch[-1].number:,} of {latest:,}")
             yield batch
             write_atomic(self.path / "read", f"{batch[-1].number} {batch[-1].digest}\n".encode())
 
@@ -179,16 +184,32 @@ class TeamRepository(Repository):
             raise InputError("a team's memories lie side by side, in no folder", file=record.path)
         if isinstance(record, Note) or record.file is None:
             return
-        author = document.parse(record.file.encode(), record.path).extra.get(AUTHOR, "")
-        if author in names and members.is_a_name(str(author)):
+        memory = document.parse(record.file.encode(), record.path)
+        author = memory.extra.get(AUTHOR, "")
+        is_own = author in names and members.is_a_name(str(author))
+        if is_own and not strange_quotes(memory, names, ()):
             return
+        known = self._known_of(record, fresh)
+        if any(item.file == record.file for item in known):
+            return
+        if not is_own:
+            claim = f"it says that {author or 'nobody'} is its author, and {names[0]} sent it"
+            raise InputError(claim, file=record.path)
+        strange = strange_quotes(memory, names, said_in(known))
+        if strange:
+            claim = f"it quotes {strange[0].by}, who said no such thing in it, and {names[0]} sent it"
+            raise InputError(claim, file=record.path)
+
+    def _known_of(self, record: Revision, fresh: Mapping[str, bytes | str | None]) -> list[Revision]:
+        """Return the revisions that were taken of the memory of `record`, `fresh` ones among them."""
         folder = f"{REVISIONS}/{record.memory}/"
-        known = self.read(self.files(self.tip(INCOMING), folder).values())
-        data = [*known.values(), *(item for path, item in fresh.items() if path.startswith(folder))]
-        if any(isinstance(item, bytes) and orjson.loads(item)["file"] == record.file for item in data):
-            return
-        claim = f"it says that {author or 'nobody'} is its author, and {names[0]} sent it"
-        raise InputError(claim, file=record.path)
+        there = self.files(self.tip(INCOMING), folder)
+        data = self.read(there.values())
+        files = {path: data[blob] for path, blob in there.items() if blob in data}
+        new = {path: item for path, item in fresh.items() if path.startswith(folder)}
+        files |= {path: item for path, item in new.items() if isinstance(item, bytes)}
+        known, _ = records_in(files.items())
+        return [item for item in known if isinstance(item, Revision)]
 
     def _ask(self, work: Any, *values: Any, **named: Any) -> Any:
         return within(self._address, lambda connection: work(connection, *values, **named))

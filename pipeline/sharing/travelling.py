@@ -23,4 +23,4 @@ def team_repository_of(share: Share, state: State) -> TeamRepository:
     # Deferred: only a team needs a database.
     from pipeline.sharing.team_repository import TeamRepository
 
-    return TeamRepository(share.repository, state.remote, state.team, state.machine)
+    return TeamRepository(share.repository, state.remote, state.team, state.machine, share.tell)

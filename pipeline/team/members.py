@@ -94,6 +94,11 @@ def teams(connection: psycopg.Connection[Any]) -> tuple[Team, ...]:
     return tuple(Team(str(identity), *rest) for identity, *rest in rows)
 
 
+def latest_in(connection: psycopg.Connection[Any], team: str) -> int:
+    """Return the number of the newest revision of `team`, 0 for none."""
+    return next((item.latest for item in teams(connection) if item.id == team), 0)
+
+
 def team_called(connection: psycopg.Connection[Any], name: str) -> Team:
     """Return the team `name` that whoever asks is in or invited to; TeamError where there is none."""
     known = teams(connection)

@@ -67,19 +67,22 @@ class InStep:
         """Give a team, whose folder that is, what the project has for it, or ask; as ``team.share`` says."""
         from pipeline.revision import Door
         from pipeline.sharing import choosing
+        from pipeline.sharing.outgoing import secret_finder
+        from pipeline.sharing.quoting import quotes_for
 
         context, state = self._context, share.read()
-        policy = context.settings.team.share
+        policy, quotes = context.settings.team.share, context.settings.team.share_quotes
         if state is None or not state.team or policy == "off":
             return
         store, now = context.opened_store(folder.path.parent), context.clock.now()
         if policy == "ask":
-            choosing.offer(context.ledger, store, state, now=now)
+            choosing.offer(context.ledger, store, state, now=now, quotes=quotes)
             return
         door = Door(folder, now=now, approved=True)
-        there = folder.scan().documents
+        there, is_secret = folder.scan().documents, secret_finder(context.ledger)
         for document in choosing.fit_for_auto(choosing.candidates(store, state)):
-            planned = choosing.plan_copy(door, there, document.memory, state.person, now)
+            words = quotes_for(document.memory, state.person, is_secret) if quotes else ()
+            planned = choosing.plan_copy(door, there, document.memory, state, now, words)
             if isinstance(planned, Flaw):
                 LOG.warning("%s is not shared: it %s", document.path, planned.reason)
         if door.operations:

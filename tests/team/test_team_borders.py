@@ -162,7 +162,7 @@ def test_a_revision_that_the_database_refuses_keeps_nothing_else_from_going_or_c
     repository.commit(before, {big.file_name: big.data}, "Big", now=1_793_000_000)
     team.share(bob.app, bob.add("The port is 8080."))
     name = ann.add("We deploy on Mondays.")
-    _, done = team.share(ann.app, name)
+    done = team.share(ann.app, name).sync
     assert "big.md" in done.error
     assert "big.md" in team.status(ann.app).error
     assert len(ann.texts()) == 3
@@ -183,7 +183,7 @@ def test_a_record_in_a_folder_of_its_own_is_not_taken(pair, work, another):
         done = team.now(person.app)
         assert (done.came, done.error) == (0, "")
         assert len(team.status(person.app).odd) == 2
-    _, done = team.share(pair[0].app, pair[0].add("We deploy on Mondays."))
+    done = team.share(pair[0].app, pair[0].add("We deploy on Mondays.")).sync
     assert (done.told, done.error) == (1, "")
 
 

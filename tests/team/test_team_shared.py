@@ -23,7 +23,7 @@ pytestmark = pytest.mark.postgres
 def test_what_one_shares_the_other_has_with_name_and_day(pair):
     ann, bob = pair
     name = ann.add("We deploy on Mondays.")
-    _, sent = team.share(ann.app, name)
+    sent = team.share(ann.app, name).sync
     assert (sent.told, sent.error) == (1, "")
     assert team.now(bob.app).came == 1
     assert bob.texts() == {name: ("We deploy on Mondays.", "Ann")}
@@ -161,7 +161,7 @@ def test_offline_all_waits_and_goes_out_later(pair, work):
     name = ann.add("We deploy on Mondays.")
     work.server.stop()
     try:
-        _, sent = team.share(ann.app, name)
+        sent = team.share(ann.app, name).sync
         assert "can't be reached" in sent.error
         assert ann.texts() == {name: ("We deploy on Mondays.", "Ann")}
         found = team.status(ann.app)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from starlette.responses import Response
 
@@ -11,6 +12,9 @@ from pipeline.app.application import App
 from pipeline.app.scopes import SHOWN, scope_of
 from pipeline.core.errors import ReverieError
 from pipeline.web.visit import Visit
+
+if TYPE_CHECKING:
+    from pipeline.sharing.conflicts import Conflict
 
 
 def sharing(visit: Visit) -> Response:
@@ -38,6 +42,7 @@ def _team(app: App, asks: bool) -> dict[str, Any]:
     return {
         "wrong": None,
         "facts": in_step.facts_of_team(found, app.clock.now()),
+        "conflicts": _conflicts(found.conflicts),
         "caps": in_step.facts_of_caps(found.caps or {}),
         "backlogs": in_step.backlogs(found),
         "out": in_step.stays_out(found.held, found.refused, found.odd),
@@ -55,6 +60,20 @@ def _team(app: App, asks: bool) -> dict[str, Any]:
     }
 
 
+def _conflicts(found: Sequence[Conflict]) -> list[dict[str, Any]]:
+    """Return where two did otherwise, with what each did and the entry of the inbox that settles it."""
+    return [
+        {
+            "title": in_step.heading_of(item),
+            "sides": in_step.sides_of(item),
+            "number": item.number,
+            "yes": item.answers[0],
+            "no": item.answers[1],
+        }
+        for item in found
+    ]
+
+
 def _machines(scope: App, asks: bool) -> dict[str, Any]:
     """Return how the memories of `scope` stand to the other machines."""
     title = SHOWN[scope_of(scope)]
@@ -66,6 +85,7 @@ def _machines(scope: App, asks: bool) -> dict[str, Any]:
         "of": title,
         "wrong": None,
         "facts": in_step.facts_of_machines(found, scope.clock.now()),
+        "conflicts": _conflicts(found["conflicts"]),
         "out": in_step.stays_out(found["held"], found["refused"], found["odd"]),
     }
 

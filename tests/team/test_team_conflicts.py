@@ -1,0 +1,90 @@
+"""Where two of a team said otherwise: which memory, whose wordings, since when, and what settles it."""
+
+import pytest
+
+from pipeline.app import inbox, team
+from pipeline.app.in_step import heading_of, sides_of
+from pipeline.app.offered import shared_of
+from pipeline.app.writing import Change, update_memory
+from pipeline.web.visit import Setting
+from tests.web.conftest import Browser
+
+pytestmark = pytest.mark.postgres
+
+
+def change(person, body, name):
+    person.wait(hours=1)
+    shared = shared_of(person.app)
+    update_memory(shared, shared.open_store(), name, Change(content=body))
+
+
+@pytest.fixture
+def parted(pair):
+    """Ann and Bob, who said one sentence otherwise: she at ten, he an hour later."""
+    ann, bob = pair
+    name = ann.add("We deploy on Mondays. The port is 8080.", name="deploy-day")
+    team.share(ann.app, name)
+    team.now(bob.app)
+    change(ann, "We deploy on Fridays. The port is 8080.", name)
+    bob.wait(hours=1)
+    change(bob, "We deploy on Sundays. The port is 8080.", name)
+    for person in (ann, bob, ann):
+        assert team.now(person.app).error == ""
+    return ann, bob
+
+
+def test_both_see_the_wordings_with_their_names_and_what_settles_it(parted):
+    ann, bob = parted
+    (found,) = team.status(ann.app).conflicts
+    (row,) = inbox.waiting(shared_of(ann.app))
+    assert (found.name, found.number) == ("deploy-day", row["id"])
+    assert heading_of(found) == "deploy-day, since 2026-11-20 11:00"
+    assert sides_of(found) == [
+        "Bob wrote, 2026-11-20 11:00: “We deploy on Sundays.”",
+        "you wrote, 2026-11-20 10:00: “We deploy on Fridays.”",
+    ]
+    assert found.answers == ("leaves out the second", "keeps both")
+    (theirs,) = team.status(bob.app, ask=False).conflicts
+    assert [item.by for item in theirs.sides] == ["you", "Ann"]
+    inbox.accept(shared_of(ann.app), found.number)
+    for person in (ann, bob):
+        team.now(person.app)
+        assert not team.status(person.app).conflicts
+    assert bob.texts()["deploy-day"][0] == "We deploy on Sundays. The port is 8080."
+
+
+def test_what_was_decided_here_is_counted_no_more(parted):
+    ann, bob = parted
+    (row,) = inbox.waiting(shared_of(ann.app))
+    inbox.reject(shared_of(ann.app), row["id"])
+    team.now(ann.app)
+    assert team.status(ann.app).asked == 0
+    # Bob has not answered yet.
+    assert team.status(bob.app).asked == 1
+
+
+def test_a_memory_that_one_took_away_names_who_did(pair):
+    ann, bob = pair
+    name = ann.add("We deploy on Mondays. The port is 8080.", name="deploy-day")
+    team.share(ann.app, name)
+    team.now(bob.app)
+    change(bob, "We deploy on Mondays. The port is 9090.", name)
+    ann.wait(hours=3)
+    team.unshare(ann.app, name)
+    for person in (bob, ann, bob):
+        assert team.now(person.app).error == ""
+    (found,) = team.status(bob.app).conflicts
+    assert sides_of(found) == ["Ann took it away, 2026-11-20 12:00", "you changed it, 2026-11-20 10:00"]
+    assert found.answers == ("takes it away everywhere", "keeps it")
+
+
+def test_the_page_names_them_and_leads_to_the_entry(parted, monkeypatch):
+    ann, _ = parted
+    monkeypatch.setenv("REVERIE_HOME", str(ann.app.home))
+    page = Browser(Setting(folder=ann.store.parent, secret=b"s3cret", store=ann.store))
+    shown = page.get("shared").text
+    (row,) = inbox.waiting(shared_of(ann.app))
+    assert "deploy-day, since 2026-11-20 11:00" in shown
+    assert "Bob wrote, 2026-11-20 11:00: “We deploy on Sundays.”" in shown
+    assert f'item={row["id"]}#item">Decide it in the inbox</a>' in shown
+    assert "a yes leaves out the second, a no keeps both" in shown
