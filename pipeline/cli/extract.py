@@ -100,7 +100,7 @@ def _require_fitting(*, batch: bool, team: bool, cancel: bool, limited: bool, es
         raise UsageError("--cancel and --estimate exclude each other", fix="Name one of them.")
     if cancel and not (batch or team):
         raise UsageError("--cancel is for --batch and --team", fix="Add one of them.")
-    if limited and (batch or not estimate):
+    if limited and (batch or team or not estimate):
         raise UsageError("--limit is for --estimate alone", fix="Without it every conversation is read.")
 
 
