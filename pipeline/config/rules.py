@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -35,17 +36,13 @@ def _known_mode(mode: str) -> str:
 
 
 def _known_zone(name: str) -> str:
-    if name and not zone.exists(name):
-        raise PydanticCustomError(
-            "time_zone",
-            "there is no time zone {name}",
-            {
-                "name": repr(name),
-                "fix": "Write a name such as Europe/Berlin, or nothing for the machine's own zone. If the"
-                " name is right, install your system's package tzdata.",
-            },
-        )
-    return name
+    if not name or zone.exists(name):
+        return name
+    fix = (
+        "Write a name such as Europe/Berlin, or nothing for the machine's own zone. If the name is right,"
+        " install your system's package tzdata."
+    )
+    raise PydanticCustomError("time_zone", "there is no time zone {name}", {"name": repr(name), "fix": fix})
 
 
 def _listed(value: Any) -> Any:
@@ -382,6 +379,9 @@ class Settings(_Section):
     agent_memory: AgentMemorySettings = Field(default_factory=AgentMemorySettings.model_construct)
 
 
+_untouched = cache(Settings.model_construct)
+
+
 def validated(given: Given) -> Settings:
     """Return what was given as settings. Raises ConfigError naming file and key."""
     try:
@@ -392,10 +392,10 @@ def validated(given: Given) -> Settings:
 
 def _validated(values: dict[str, Any]) -> Settings:
     """Return `values` as settings; a section that nobody set costs nothing. Raises ValidationError."""
-    kinds = {name: type(section) for name, section in Settings.model_construct()}
-    if values.keys() <= kinds.keys():
-        with suppress(ValidationError):
-            return Settings.model_construct(**{n: kinds[n].model_validate(v) for n, v in values.items()})
+    whole = dict(_untouched())
+    with suppress(KeyError, ValidationError):
+        given = {name: type(whole[name]).model_validate(value) for name, value in values.items()}
+        return Settings.model_construct({*given}, **(whole | given))
     return Settings.model_validate(values)  # which names the section in its errors
 
 
