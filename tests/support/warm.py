@@ -199,7 +199,8 @@ def _read_prompts() -> None:
     from pipeline.llm.structured import schema_of
 
     assert all(map(prompts.load, prompts.names()))
-    assert all(map(schema_of, (ConversationExtraction, Extraction, Verification)))
+    for kind in (ConversationExtraction, Extraction, Verification):
+        schema_of(kind)
 
 
 def _read_parameters(command: Any) -> None:
