@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -333,6 +334,9 @@ class Settings(Section):
     agent_memory: AgentMemorySettings = Field(default_factory=AgentMemorySettings.model_construct)
 
 
+_untouched = cache(Settings.model_construct)
+
+
 def validated(given: Given) -> Settings:
     """Return what was given as settings. Raises ConfigError naming file and key."""
     try:
@@ -343,10 +347,10 @@ def validated(given: Given) -> Settings:
 
 def _validated(values: dict[str, Any]) -> Settings:
     """Return `values` as settings; a section that nobody set costs nothing. Raises ValidationError."""
-    kinds = {name: type(section) for name, section in Settings.model_construct()}
-    if values.keys() <= kinds.keys():
-        with suppress(ValidationError):
-            return Settings.model_construct(**{n: kinds[n].model_validate(v) for n, v in values.items()})
+    whole = dict(_untouched())
+    with suppress(KeyError, ValidationError):
+        given = {name: type(whole[name]).model_validate(value) for name, value in values.items()}
+        return Settings.model_construct({*given}, **(whole | given))
     return Settings.model_validate(values)  # which names the section in its errors
 
 

@@ -1,8 +1,8 @@
 """The ledger's schema, as an append-only list of named steps.
 
-Each step runs in a transaction of its own together with its record, so a crash leaves a whole number of
-steps. A step is never edited once released; a change is a new step at the end of STEPS. A step's number
-is its place in the list, so no two can share one.
+The steps that a ledger lacks run in one transaction together with their records, so a crash leaves all of
+them or none. A step is never edited once released; a change is a new step at the end of STEPS. A step's
+number is its place in the list, so no two can share one.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from pipeline.core import clock
 from pipeline.core.errors import LedgerError, NewerSchemaError
 from pipeline.ledger.schema_steps import LATEST as LATEST
+from pipeline.ledger.schema_steps import SHORTER
 from pipeline.ledger.schema_steps import STEPS as STEPS
 from pipeline.ledger.schema_steps import Step as Step
 
@@ -52,21 +53,23 @@ def version(connection: sqlite3.Connection, path: Path, *, latest: int = LATEST)
 
 
 def migrate(connection: sqlite3.Connection, path: Path, *, steps: Sequence[Step] = STEPS) -> None:
-    """Apply those of `steps` that the ledger lacks."""
-    latest = len(steps)
-    while (number := version(connection, path, latest=latest) + 1) <= latest:
-        step = steps[number - 1]
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            connection.execute(_RECORD)
-            if version(connection, path, latest=latest) == number - 1:
-                step(connection)
-                applied_at = clock.from_environment().now().timestamp()
-                connection.execute(
-                    "INSERT INTO schema_migrations VALUES (?, ?, ?)", (number, step.__name__, applied_at)
-                )
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
+    """Apply those of `steps` that the ledger lacks: all of them, or none."""
+    if version(connection, path, latest=len(steps)) == len(steps):
+        return
+    applied_at = clock.from_environment().now().timestamp()
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        connection.execute(_RECORD)
+        # Read anew: another process may have applied some until it was our turn.
+        done = version(connection, path, latest=len(steps))
+        shorter = {} if done or len(steps) < LATEST else SHORTER
+        for number, step in enumerate(steps[done:], done + 1):
+            shorter.get(step, step)(connection)
+            connection.execute(
+                "INSERT INTO schema_migrations VALUES (?, ?, ?)", (number, step.__name__, applied_at)
+            )
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise

@@ -354,11 +354,7 @@ def unsent_calls(connection: sqlite3.Connection) -> None:
 
 def outages(connection: sqlite3.Connection) -> None:
     """Add which provider is down, once for all jobs; what was given up may have failed for that alone."""
-    connection.execute("""
-        CREATE TABLE outages (
-          provider TEXT PRIMARY KEY, outcome TEXT NOT NULL, reason TEXT NOT NULL, fix TEXT NOT NULL,
-          held_for TEXT NOT NULL, failures INTEGER NOT NULL, began_at REAL NOT NULL,
-          noted_at REAL NOT NULL, ends_at REAL NOT NULL) WITHOUT ROWID""")
+    _table_of_outages(connection)
     connection.execute("UPDATE jobs SET run_after = 0, last_error = '' WHERE held_for <> ''")
     connection.execute(
         "UPDATE jobs SET state = 'waiting', run_after = 0, attempts = 0 WHERE state = 'parked'"
@@ -366,6 +362,18 @@ def outages(connection: sqlite3.Connection) -> None:
     )
     connection.execute("ALTER TABLE jobs DROP COLUMN held_for")
     connection.execute("ALTER TABLE jobs RENAME COLUMN held_call TO failed_call")
+
+
+def _table_of_outages(connection: sqlite3.Connection) -> None:
+    connection.execute("""
+        CREATE TABLE outages (
+          provider TEXT PRIMARY KEY, outcome TEXT NOT NULL, reason TEXT NOT NULL, fix TEXT NOT NULL,
+          held_for TEXT NOT NULL, failures INTEGER NOT NULL, began_at REAL NOT NULL,
+          noted_at REAL NOT NULL, ends_at REAL NOT NULL) WITHOUT ROWID""")
+
+
+def _failed_calls(connection: sqlite3.Connection) -> None:
+    connection.execute("ALTER TABLE jobs ADD COLUMN failed_call INTEGER")
 
 
 def recognised_secrets(connection: sqlite3.Connection) -> None:
@@ -405,9 +413,7 @@ def _stamp_in(cursor_json: str) -> tuple[int, int] | None:
         held = json.loads(cursor_json)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(held, dict):
-        return None
-    mtime_ns, size = held.get("mtime_ns"), held.get("size")
+    mtime_ns, size = (held.get("mtime_ns"), held.get("size")) if isinstance(held, dict) else (None, None)
     if type(mtime_ns) is not int or type(size) is not int:
         return None
     return (mtime_ns, size) if 0 <= mtime_ns < 2**63 and 0 <= size < 2**63 else None
@@ -439,3 +445,5 @@ STEPS: tuple[Step, ...] = (
     team_orders,
 )
 LATEST = len(STEPS)
+SHORTER: dict[Step, Step] = {held_jobs: _failed_calls, outages: _table_of_outages}
+"""What comes to the same where nothing stands yet: dropping and renaming columns is half of a new ledger."""

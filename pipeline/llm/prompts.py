@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,11 @@ def load(name: str, folder: Path | None = None) -> Prompt:
         text = file.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise PromptError(f"can't be read: {error}", file=str(file), fix="Install Reverie anew.") from error
+    return _made(name, text, file)
+
+
+@lru_cache
+def _made(name: str, text: str, file: Path) -> Prompt:
     meta, body = _front_matter(text, file)
     variables = _variables(meta, file)
     first_line = text[: text.find(body)].count("\n") + 1 if body else 1

@@ -8,6 +8,7 @@ empty value.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -29,8 +30,9 @@ _SHOWN_ERRORS = 5
 _AGAIN = "Answer again with the whole JSON value, mended, and nothing else."
 
 
+@lru_cache
 def schema_of(model: type[BaseModel]) -> dict[str, Any]:
-    """Return `model`'s JSON schema in the subset that strict structured output takes.
+    """Return `model`'s JSON schema in the subset that strict structured output takes; nobody changes it.
 
     Objects are closed and every field of theirs is asked for, also one that has a default, unless it is
     marked `MAY_LACK`. Limits the subset lacks are told in the description instead, and still checked when

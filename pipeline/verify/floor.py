@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cached_property, lru_cache
@@ -175,15 +175,15 @@ class _Words:
         return _spaced(words) in self.exact
 
     def has_word(self, words: str) -> bool:
-        pattern = rf"(?<![a-z0-9_]){re.escape(plain(words))}(?![a-z0-9_])"
-        return re.search(pattern, self.folded) is not None
+        wanted = plain(words)
+        ends = (at + len(wanted) for at in _begins(wanted, self.folded, _OF_A_WORD))
+        return any(not _OF_A_WORD.match(self.folded, end) for end in ends)
 
     def has_name(self, name: str) -> bool:
         """Whether `name` stands here, also as the beginning of a word or in short (“Nov” for November)."""
         wanted = plain(name)
-        if wanted in _ALWAYS or re.search(
-            rf"(?<!{_LETTER}){re.escape(wanted.removesuffix('s'))}", self.folded
-        ):
+        begins = _begins(wanted.removesuffix("s"), self.folded, _IS_LETTER)
+        if wanted in _ALWAYS or next(begins, None) is not None:
             return True
         return any(wanted.startswith(word) for word in self._plain_words)
 
@@ -202,7 +202,8 @@ def _whole(dialogue: str) -> _Words:
     return _Words(dialogue)
 
 
-_LETTER = rf"[^\W\d_{UNSPACED}]"
+_OF_A_WORD = re.compile(r"[a-z0-9_]")
+_IS_LETTER = re.compile(rf"[^\W\d_{UNSPACED}]")
 """A letter that a name before it would be part of; no script without spaces has one: の“IC”カード."""
 _ALWAYS = frozenset({"claude", "code"})
 """The assistant's own name: a line need not say it."""
@@ -224,6 +225,18 @@ def _kind(kind: str, words: str) -> str:
     if _IS_NAME.fullmatch(words):
         return "mixed"
     return "long" if _IS_VALUE.fullmatch(words) else kind
+
+
+def _begins(wanted: str, text: str, letter: re.Pattern[str]) -> Iterator[int]:
+    """Yield where `wanted` stands in `text` with no `letter` right before it.
+
+    Found as it is: to compile a pattern for each name of a memory takes longer than to look for it.
+    """
+    at = text.find(wanted)
+    while at >= 0:
+        if not at or not letter.match(text, at - 1):
+            yield at
+        at = text.find(wanted, at + 1)
 
 
 def _spaced(text: str) -> str:

@@ -131,6 +131,20 @@ def test_a_step_that_fails_leaves_no_trace(led: Ledger) -> None:
     assert migrations.version(led.connection, led.path) == migrations.LATEST
 
 
+def test_what_a_step_changed_before_one_that_fails_is_taken_back(led: Ledger) -> None:
+    def sound(connection: sqlite3.Connection) -> None:
+        connection.execute("CREATE TABLE whole (a)")
+
+    def broken(connection: sqlite3.Connection) -> None:
+        connection.execute("CREATE TABLE whole (a)")
+
+    before = _schema(led.path)
+    with pytest.raises(sqlite3.OperationalError, match="whole"):
+        migrations.migrate(led.connection, led.path, steps=(*migrations.STEPS, sound, broken))
+    assert _schema(led.path) == before
+    assert migrations.version(led.connection, led.path) == migrations.LATEST
+
+
 def test_a_newer_schema_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
     with open_ledger(path) as led:

@@ -170,6 +170,7 @@ def _warm_up() -> None:
     for kind in kinds:
         kind.model_rebuild()
     _compile()
+    _read_prompts()
     # The other rules are compiled at the first use.
     redact(
         '{"session_id": "1", "key": "value"} at https://user@host/?token=value, --auth=1, 2026-03-02 09:00'
@@ -189,6 +190,17 @@ def _compile() -> None:
     assert all(
         re.compile(text) for rule in known if type(rule) is Rule for text in (rule.pattern, rule.inner)
     )
+
+
+def _read_prompts() -> None:
+    """Read what a model is asked with, and describe the replies of those that extract."""
+    from pipeline.extraction.schema import ConversationExtraction, Extraction, Verification
+    from pipeline.llm import prompts
+    from pipeline.llm.structured import schema_of
+
+    assert all(map(prompts.load, prompts.names()))
+    for kind in (ConversationExtraction, Extraction, Verification):
+        schema_of(kind)
 
 
 def _read_parameters(command: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 
 from pipeline.core.atomic import ensure_dir, write_atomic
@@ -28,8 +29,24 @@ def make(home: Path) -> int:
 
     Raises EmbeddingError without the model, and SearchError when the file can't be written.
     """
-    rows = token_vectors(_is_wanted, NUMBERS, LARGEST)
+    pieces, whole = _made()
     file = Path(words_file(str(home)))
+    try:
+        ensure_dir(file.parent)
+        write_atomic(file, whole)
+    except OSError as error:
+        raise SearchError(
+            f"the table of word vectors can't be made: {error}",
+            file=str(file),
+            fix="Recall goes on by words alone. Make room, or mend the folder's rights.",
+        ) from error
+    return pieces
+
+
+@cache
+def _made() -> tuple[int, bytes]:
+    """Return how many pieces the table has and its bytes: who opens many homes makes it for all of them."""
+    rows = token_vectors(_is_wanted, NUMBERS, LARGEST)
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.execute(
             "CREATE TABLE pieces (piece TEXT PRIMARY KEY, scale REAL NOT NULL, numbers BLOB NOT NULL)"
@@ -40,17 +57,7 @@ def make(home: Path) -> int:
         connection.execute("INSERT INTO made VALUES (?)", (MADE_BY,))
         connection.execute(f"PRAGMA user_version = {WORDS_VERSION}")
         connection.commit()
-        whole = connection.serialize()
-    try:
-        ensure_dir(file.parent)
-        write_atomic(file, whole)
-    except OSError as error:
-        raise SearchError(
-            f"the table of word vectors can't be made: {error}",
-            file=str(file),
-            fix="Recall goes on by words alone. Make room, or mend the folder's rights.",
-        ) from error
-    return len(rows)
+        return len(rows), connection.serialize()
 
 
 def _is_wanted(piece: str) -> bool:

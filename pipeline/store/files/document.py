@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -28,6 +29,9 @@ from pipeline.store.files.frontmatter_schema import KNOWN, plain, to_memory
 from pipeline.store.files.layout import INDEX, OVERFLOW
 from pipeline.store.files.rewriting import NotAloneError, rewrite
 
+_REMEMBERED = 500
+_SHORT = 8_000
+"""Files of which the last are kept as they were read, and bytes of the longest."""
 _LINE_BREAKS = re.compile(r"\s*[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+\s*")
 _KEEP_ONE = "Keep one side, and remove the lines with <<<<<<<, ======= and >>>>>>>"
 _SETTLING = f"{_KEEP_ONE}; until then it is not recalled."
@@ -105,7 +109,13 @@ def parse(raw: bytes, path: str) -> Memory:
 
 
 def load(raw: bytes, path: str) -> tuple[Memory, dict[str, Any]]:
-    """Return the memory and its front matter as JSON can hold it; see `parse`."""
+    """Return the memory and its front matter as JSON can hold it, which nobody changes; see `parse`."""
+    # A change looks at the same files many times: before it, to compose it, and to say what came of it.
+    return (_loaded if len(raw) <= _SHORT else _loaded.__wrapped__)(raw, path)
+
+
+@lru_cache(_REMEMBERED)
+def _loaded(raw: bytes, path: str) -> tuple[Memory, dict[str, Any]]:
     text = decoded(raw)
     _require_settled(text, path)
     front, below = split_front_matter(text)
