@@ -14,13 +14,13 @@ import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from pipeline.core import system
+from pipeline.store.catalogue import bonds
 from pipeline.store.catalogue.damage import Damaged, Unusable, decoded, is_damage, text
 from pipeline.store.catalogue.sums import row_sum, text_sum
 from pipeline.store.files.kept import Brief, Kept, Row, Worth
@@ -29,7 +29,7 @@ from pipeline.store.files.scanning import Document
 from pipeline.store.files.shelf import Entry
 from pipeline.store.ownership.written_log import Appended
 
-MADE_AS = 3
+MADE_AS = 4
 """Of the tables, and of what is read out of a memory file."""
 BUSY_FOR = 5.0
 _WRITTEN = "written.jsonl"
@@ -39,12 +39,13 @@ _NAME, _PATH = 0, 1
 _TABLES = (
     "CREATE TABLE files (path TEXT PRIMARY KEY, size INTEGER, mtime_ns INTEGER, ctime_ns INTEGER,"
     " seen_ns INTEGER, digest TEXT, own_id TEXT, name TEXT, title TEXT, aliases TEXT, retired INTEGER,"
-    " fenced INTEGER, is_text INTEGER, kind TEXT, origin TEXT, later INTEGER, less INTEGER, place REAL,"
-    " pinned INTEGER, importance REAL, since_us INTEGER, sum INTEGER)",
+    " fenced INTEGER, is_text INTEGER, kind TEXT, origin TEXT, changed_us INTEGER, wording INTEGER,"
+    " sleeps INTEGER, later INTEGER, less INTEGER, place REAL, pinned INTEGER, importance REAL,"
+    " since_us INTEGER, sum INTEGER)",
     "CREATE INDEX files_by_rank ON files (later, less, place, path)",
     "CREATE INDEX files_by_id ON files (own_id) WHERE own_id <> ''",
     "CREATE TABLE texts (path TEXT PRIMARY KEY, front BLOB, preview TEXT, line TEXT, sum INTEGER,"
-    " line_sum INTEGER)",
+    " line_sum INTEGER, bonds TEXT, bonds_sum INTEGER)",
     "CREATE TABLE taken (sort INTEGER, form TEXT, path TEXT, PRIMARY KEY (sort, form, path)) WITHOUT ROWID",
     "CREATE INDEX taken_by_path ON taken (path)",
     "CREATE TABLE others (path TEXT PRIMARY KEY, why TEXT)",
@@ -57,15 +58,10 @@ _ROW = len(Row.__annotations__)
 _ENTRY = (
     "f.path, t.line, t.line_sum, f.later, f.less, f.place FROM files f LEFT JOIN texts t ON t.path = f.path"
 )
-_KEPT = (
-    "SELECT f.path, f.digest, t.front, t.preview, t.line, t.sum, f.later, f.less, f.place"
-    " FROM files f JOIN texts t ON t.path = f.path"
-)
-_BRIEFS = (
-    "SELECT f.path, f.digest,"
-    " json_extract(CAST(t.front AS TEXT), '$.title', '$.description', '$.updated', '$.created')"
-    " FROM files f JOIN texts t ON t.path = f.path"
-)
+_BOTH = "FROM files f JOIN texts t ON t.path = f.path"
+_KEPT = f"SELECT f.path, f.digest, t.front, t.preview, t.line, t.sum, f.later, f.less, f.place {_BOTH}"
+_BRIEFS = f"SELECT f.path, f.digest, json_extract(CAST(t.front AS TEXT), '$.title', '$.description') {_BOTH}"
+_BONDS = f"SELECT f.path, f.digest, t.bonds, t.bonds_sum {_BOTH} WHERE t.bonds <> ''"
 _IN_ORDER = "ORDER BY f.later, f.less, f.place, f.path"
 AT_ONCE = 500
 """Paths that are asked for in one question."""
@@ -207,7 +203,7 @@ def rows(connection: sqlite3.Connection) -> list[Row]:
     found = []
     for whole in connection.execute("SELECT * FROM files"):
         if row_sum(whole[:-1]) == whole[-1]:
-            found.append(Row(*whole[:_ROW]))
+            found.append(Row._make(whole[:_ROW]))
         else:
             found.append(Row(text(whole[0]), 0, 0, 0, 0, *whole[5:_ROW]))
     if len(found) != count(connection):
@@ -272,13 +268,16 @@ def briefs(connection: sqlite3.Connection) -> dict[str, tuple[str, Brief]]:
     found: dict[str, tuple[str, Brief]] = {}
     for path, sha, values in connection.execute(_BRIEFS):
         try:
-            title, description, updated, created = orjson.loads(values)
-            since = updated or created
-            moment = datetime.fromisoformat(since).astimezone(UTC) if since else None
-        except (ValueError, TypeError, OverflowError):
+            title, description = orjson.loads(values)
+        except (ValueError, TypeError):
             continue
-        found[path] = sha, Brief(str(title or ""), str(description or ""), moment)
+        found[path] = sha, Brief(str(title or ""), str(description or ""))
     return found
+
+
+def relations(connection: sqlite3.Connection) -> dict[str, tuple[str, list[bonds.End]]]:
+    """Return by path the digest and the relations of each memory that has any; nothing of damaged rows."""
+    return bonds.sound(connection.execute(_BONDS))
 
 
 def state(connection: sqlite3.Connection) -> tuple[str, int]:
@@ -400,8 +399,8 @@ def _put(connection: sqlite3.Connection, news: News) -> None:
     whole = [_whole(item, each, news.seen_ns) for item, each in held]
     marks = ", ".join("?" * len(whole[0]))
     connection.executemany(f"INSERT INTO files VALUES ({marks})", whole)
-    texts = [_texts(item.path, each) for item, each in held]
-    connection.executemany("INSERT INTO texts VALUES (?, ?, ?, ?, ?, ?)", texts)
+    texts = [(*_texts(item.path, each), *bonds.columns(item)) for item, each in held]
+    connection.executemany("INSERT INTO texts VALUES (?, ?, ?, ?, ?, ?, ?, ?)", texts)
     taken = [(_PATH, common_form(item.path), item.path) for item in news.documents]
     for item in news.documents:
         taken += [(_NAME, common_form(name), item.path) for name in (item.name, *item.aliases)]

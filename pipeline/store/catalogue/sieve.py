@@ -66,7 +66,7 @@ def _nobody_knows() -> None:
 
 def _brief(item: Document) -> Brief:
     head = item.head
-    return Brief(head.shown_title, head.description, head.updated or head.created)
+    return Brief(head.shown_title, head.description)
 
 
 def _none() -> dict[str, tuple[str, Brief]]:

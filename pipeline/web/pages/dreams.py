@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.responses import Response
 
-from pipeline.app import dream_reports, inbox, undoing
+from pipeline.app import dream_reports
 from pipeline.app.changes import MemoryChange
 from pipeline.app.dream_reports import Dream, Turned
+from pipeline.app.waiting import put_by
 from pipeline.core.errors import OvertakenError, UsageError
 from pipeline.text.humanize import count
 from pipeline.web.listed import ROWS
 from pipeline.web.visit import Visit
+
+if TYPE_CHECKING:
+    from pipeline.app.undoing import Part
 
 _WILL = {
     "created": "will leave",
@@ -43,7 +47,7 @@ def _page(visit: Visit, run: str, wrong: OvertakenError | None = None) -> Respon
         "Dreams",
         status=400 if wrong else 200,
         wrong=wrong,
-        way=undoing.in_the_way(visit.app, wrong) if wrong else None,
+        way=_in_the_way(visit, wrong) if wrong else None,
         rows=rows,
         start=start,
         most=ROWS,
@@ -53,8 +57,16 @@ def _page(visit: Visit, run: str, wrong: OvertakenError | None = None) -> Respon
     )
 
 
+def _in_the_way(visit: Visit, wrong: OvertakenError) -> Any:
+    from pipeline.app import undoing
+
+    return undoing.in_the_way(visit.app, wrong)
+
+
 def undo(visit: Visit) -> Response:
     """Undo a dream, or do it again where it was undone."""
+    from pipeline.app import undoing
+
     run, base = visit.given("run"), visit.given("dream")
     if not run or not base:
         raise UsageError("which dream?", fix="Use the button of the page.")
@@ -78,7 +90,7 @@ def _told_of(visit: Visit, dream: Dream) -> dict[str, Any]:
         "report": report,
         "later": [item for item in report.refused if item.get("later")],
         "waiting": [item for item in others if item["to_inbox"]],
-        "put": inbox.put_by(visit.app, report.run_id),
+        "put": put_by(visit.app, report.run_id),
         "refused": [item for item in others if not item["to_inbox"]],
         "yours": [name for name in report.left_alone if name not in report.nobodys],
         "effect": _effect(dream_reports.still_to_turn(visit.app, dream), _WILL, "will be as before"),
@@ -98,7 +110,7 @@ def _effect(changes: Iterable[MemoryChange], words: Mapping[str, str], otherwise
     return ", ".join(parts)
 
 
-def _message(parts: Iterable[undoing.Part], turned: Turned) -> str:
+def _message(parts: Iterable[Part], turned: Turned) -> str:
     """Return what came of an undo."""
     undone = [part.undone for part in parts]
     again = any(item.again for item in undone)
@@ -122,6 +134,3 @@ def _named(names: Sequence[str]) -> str:
     more = len(names) - _MOST_NAMED
     shown = [*names[:_MOST_NAMED], *([f"{more} more"] if more > 0 else [])]
     return " and ".join(part for part in (", ".join(shown[:-1]), shown[-1]) if part)
-
-
-PAGES = (("dreams", shelf, ("GET",)), ("dreams/undo", undo, ("POST",)))

@@ -68,6 +68,3 @@ def _machines(scope: App, asks: bool) -> dict[str, Any]:
         "facts": in_step.facts_of_machines(found, scope.clock.now()),
         "out": in_step.stays_out(found["held"], found["refused"], found["odd"]),
     }
-
-
-PAGES = (("shared", sharing, ("GET",)),)
