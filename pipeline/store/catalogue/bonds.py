@@ -1,50 +1,54 @@
-"""What the catalogue keeps of each memory's relations: a map of all is made without any front matter."""
+"""What the catalogue keeps of each memory for a map of all: how it is called, and what it is related to."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import orjson
 
 from pipeline.hooklib.front_matter import share_of
 from pipeline.store.catalogue.sums import row_sum
+from pipeline.store.files.kept import Brief, End
 from pipeline.store.files.scanning import Document
 from pipeline.store.graph.edge_file import STRENGTH
 from pipeline.store.graph.relations import OUTGOING, key_of
 from pipeline.store.graph.traversal import relations_of
 
 
-class End(NamedTuple):
-    """A relation as one memory has it: what it names, its type in capitals, whether it leads there."""
-
-    target: str
-    type: str
-    leads: bool
-    strength: float
-
-
-def of(document: Document) -> list[End]:
-    """Return the relations in the front matter of `document`."""
-    found = []
+def of(document: Document) -> Brief:
+    """Return the brief of `document`, by its front matter."""
+    ends = []
     for link in relations_of(document):
         target, kind, direction = key_of(link)
         share = share_of(link.get("strength"), STRENGTH)
-        found.append(End(target, kind.upper(), direction == OUTGOING, share))
-    return found
+        ends.append(End(target, kind.upper(), direction == OUTGOING, share))
+    head = document.head
+    return Brief(head.shown_title, head.description, tuple(ends))
 
 
-def columns(document: Document) -> tuple[str, int]:
-    """Return the relations of `document` as the catalogue has them, "" for none, and their sum."""
-    found = of(document)
-    text = orjson.dumps([*map(tuple, found)]).decode() if found else ""
-    return text, row_sum((document.path, text))
+def rows(documents: Iterable[Document]) -> Iterator[tuple[Any, ...]]:
+    """Yield the row of each of `documents`, with its sum."""
+    for document in documents:
+        brief = of(document)
+        ends = orjson.dumps([*map(tuple, brief.ends)]).decode() if brief.ends else ""
+        row = (document.path, brief.title, brief.description, ends)
+        yield (*row, row_sum(row))
 
 
-def sound(rows: Iterable[Sequence[Any]]) -> dict[str, tuple[str, list[End]]]:
-    """Return by path the digest and the relations that `rows` have, without those that are damaged."""
-    found = {}
-    for path, sha, text, total in rows:
-        if row_sum((path, text)) == total:
-            found[path] = sha, [End(*values) for values in orjson.loads(text)]
-    return found
+def as_kept(target: str) -> str:
+    """Return what stands in the row of who is related to `target`."""
+    return orjson.dumps(target).decode()
+
+
+def sound(found: Iterable[Sequence[Any]]) -> dict[str, tuple[str, Brief]]:
+    """Return by path the digest and the brief that rows have, but for damaged ones."""
+    return {
+        path: (sha, Brief(title, description, _ends(ends)))
+        for path, sha, title, description, ends, total in found
+        if row_sum((path, title, description, ends)) == total
+    }
+
+
+def _ends(text: str) -> tuple[End, ...]:
+    return tuple([End(*values) for values in orjson.loads(text)]) if text else ()

@@ -21,8 +21,8 @@ from pipeline.hooklib.memory_format import is_memory
 from pipeline.hooklib.ownership import OURS
 from pipeline.store.catalogue import asking, database, one_look
 from pipeline.store.catalogue.asking import Asker, Catalogued, Taken, Texts
-from pipeline.store.catalogue.database import News
 from pipeline.store.catalogue.look import Look
+from pipeline.store.catalogue.news import News
 from pipeline.store.derived.core_page import Memories
 from pipeline.store.derived.memory_index_writer import MemoryIndexWriter
 from pipeline.store.files import memory_index, scanning

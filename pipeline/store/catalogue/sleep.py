@@ -63,17 +63,15 @@ def decay(
         for worth in memories.worths
     }
     tired = {path for path, score in scores.items() if score < CORE_LEAST - TOLERANCE}
-    saying = {word: sieve.saying(documents, word) for word in NO_PERSONS} if tired else {}
-    in_graph = any(_in_graph(item) for item in documents)
-    named = sieve.saying(documents, '"origin":') if in_graph else set()
-    no_origin = (i for i in documents if _in_graph(i) and not (i.path in named and i.origin))
-    by_tools = _by_tools(root, no_origin)
+    by_tools = _by_tools(root, (item for item in documents if _in_graph(item) and not item.origin))
+    # What a file says itself is known of most: of a large store hardly any is looked into.
+    tended = [item for item in documents if item.path in tired and item.tended]
+    saying = {path for word in NO_PERSONS for path in sieve.saying(tended, word)} if tended else set()
     found = {}
     for item in documents:
         if item.path not in tired:
             continue
-        # Of a large store most are told apart without looking into them.
-        by_nobody = any(item.path in paths for paths in saying.values())
+        by_nobody = item.path in saying if item.tended else item.sleeps == MAY
         by_schema = item.path in by_tools
         by_person = by_tools.get(item.path) == _BY_HAND
         if (by_nobody or by_schema) and not by_person and may_sleep(item):

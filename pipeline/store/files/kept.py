@@ -80,11 +80,21 @@ class Worth(NamedTuple):
     since_us: int | None
 
 
+class End(NamedTuple):
+    """A relation as one memory has it: what it names, its type in capitals, whether it leads there."""
+
+    target: str
+    type: str
+    leads: bool
+    strength: float
+
+
 class Brief(NamedTuple):
-    """What is told of a memory among many."""
+    """What is told of a memory among many, and what it is related to."""
 
     title: str
     description: str
+    ends: tuple[End, ...]
 
 
 Keeper = Callable[[str], Kept | None]
