@@ -237,8 +237,8 @@ def _made(app: App, folders: Sequence[_Folder]) -> RelationMap:
         found = store.decay(now=app.clock.now(), keep=False)
         bands = (found.band_of(item.path) if item.path in found.scores else BANDS[0] for item in documents)
         rows += [(folder, *row) for row in zip(documents, briefs, bands, strict=True)]
-    near = _near(bonds)
-    groups = _groups(near)
+    near = near_of(bonds)
+    groups = groups_of(near)
     spots = [
         Spot(
             item.name,
@@ -302,7 +302,7 @@ def _relations(folder: _Folder, briefs: Sequence[Brief]) -> Iterator[tuple[str, 
             yield start, end, kind, strength
 
 
-def _near(bonds: Sequence[Bond]) -> Near:
+def near_of(bonds: Sequence[Bond]) -> Near:
     """Return for each spot that is related to any the others, and by how much."""
     near: Near = defaultdict(list)
     for bond in bonds:
@@ -312,7 +312,7 @@ def _near(bonds: Sequence[Bond]) -> Near:
     return near
 
 
-def _groups(near: Near) -> dict[int, int]:
+def groups_of(near: Near) -> dict[int, int]:
     """Return the group of each spot, the largest first."""
     label = _settled(near)
     sizes = Counter(label.values())
