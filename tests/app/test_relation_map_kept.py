@@ -15,6 +15,7 @@ import pytest
 from pipeline.app import relation_map
 from pipeline.app.application import App
 from pipeline.app.relation_map import Bond, RelationMap, mapped
+from pipeline.search.refresh import refresh_index
 from pipeline.store import Store
 from pipeline.store.catalogue import sieve
 from pipeline.store.files.scanning import Document
@@ -55,6 +56,8 @@ def test_no_front_matter_is_read_for_it_where_the_catalogue_has_it(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = by_files_alone(store, store.parent / "copy")
+    # Links in texts come from the search index.
+    refresh_index(App(store=store).home, Store.open(store), NOW)
     monkeypatch.setattr(Document, "front", property(lambda item: pytest.fail(f"front of {item.path}")))
     found = anew(store)
     assert found == expected and len(found.bonds) == 1
