@@ -7,7 +7,7 @@ is chosen. The rest of a memory is read only for the rows that are shown.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -24,7 +24,7 @@ from pipeline.search.refresh import borne_out
 from pipeline.store import Document
 from pipeline.store.catalogue.sieve import Sieve
 from pipeline.store.catalogue.sleep import BANDS
-from pipeline.store.files.kept import Brief
+from pipeline.store.files.kept import micros
 
 SPOKEN_BY = (*dict.fromkeys(SPEAKERS.values()), THE_TEAM, EDITED_BY_HAND, UNVERIFIED)
 """Who says a memory, as far as that is borne out: what one can filter by."""
@@ -104,20 +104,19 @@ def browse(
     _require_known(wanted)
     problems: list[str] = []
     there: dict[str, App] = {scope_of(scope): scope for scope in scopes.all_of(app) if not scope.is_fresh}
-    briefs: dict[int, Brief] = {}
     if wanted.words.strip():
         left_out = Counter[str]() if left_out is None else left_out
         found = list(_searched(app, there, wanted, problems, by_meaning, most, left_out))
     else:
-        found = _every(there, wanted, problems, briefs)
+        found = _every(there, wanted, problems)
     bands = {name: _bands(scope, wanted.band) for name, scope in there.items()}
-    rows = _chosen(app, wanted, found, briefs)
+    rows = _chosen(app, wanted, found)
     if wanted.band:
         rows = [item for item in rows if bands[_home_of(item[0])].get(item[1].path, "") == wanted.band]
     if not wanted.words.strip():
-        rows = _in_order(rows, wanted.sort, briefs)
-    names = Counter((_home_of(where), document.name) for where, document in rows)
+        rows = _in_order(rows, wanted.sort)
     part = rows[start : start + limit]
+    names = _counted(rows, {document.name for _, document in part})
     Sieve.bring(document for _, document in part)
     # Who says it is looked up for what is shown alone: the ledger is asked for each.
     proved = _proved(app, part)
@@ -130,30 +129,30 @@ def browse(
     return shown, len(rows), problems
 
 
-def _chosen(app: App, wanted: Wanted, found: list[_Found], briefs: Mapping[int, Brief]) -> list[_Found]:
+def _counted(rows: Iterable[_Found], names: Collection[str]) -> Counter[tuple[str, str]]:
+    """Return how often each of `names` is there, by the scope it is in."""
+    return Counter((_home_of(where), document.name) for where, document in rows if document.name in names)
+
+
+def _chosen(app: App, wanted: Wanted, found: list[_Found]) -> list[_Found]:
     """Return those of `found` that are of the age, and said by whom, one wants."""
     now, rows = app.clock.now(), found
     if wanted.age:
-        rows = [item for item in rows if _is_of_age(_changed(item[1], briefs) or LONG_AGO, wanted.age, now)]
+        rows = [item for item in rows if _is_of_age(item[1].changed_us, wanted.age, now)]
     if wanted.by:
         proved = _proved(app, rows)
         rows = [item for item in rows if _says(wanted.by, listing.listed(item[1], item[0], proved).by)]
     return rows
 
 
-def _changed(document: Document, briefs: Mapping[int, Brief]) -> datetime | None:
-    known = briefs.get(id(document))
-    return known.changed if known else document.head.updated or document.head.created
-
-
-def _in_order(rows: list[_Found], sort: str, briefs: Mapping[int, Brief]) -> list[_Found]:
+def _in_order(rows: list[_Found], sort: str) -> list[_Found]:
     """Return `rows` as `listing.in_order` would put them; by most orders nothing is read for it."""
     if sort == "name":
         return sorted(rows, key=lambda item: item[1].name)
     if sort == "type":
         return sorted(rows, key=lambda item: (item[1].kind, item[1].name))
     if sort == "changed":
-        return sorted(rows, key=lambda item: _changed(item[1], briefs) or LONG_AGO, reverse=True)
+        return sorted(rows, key=lambda item: _since(item[1].changed_us), reverse=True)
     return sorted(rows, key=lambda item: listing.when_said(item[1]), reverse=True)
 
 
@@ -202,18 +201,14 @@ def _searched(
             yield hit.scope, document
 
 
-def _every(
-    there: Mapping[str, App], wanted: Wanted, problems: list[str], briefs: dict[int, Brief]
-) -> list[_Found]:
-    """Return all memories but for filters that take more, and fill `briefs` by the identity of each."""
+def _every(there: Mapping[str, App], wanted: Wanted, problems: list[str]) -> list[_Found]:
+    """Return all memories but for filters that take more."""
     found: list[tuple[Scope, Document]] = []
     for name, scope in there.items():
-        store, where = scope.open_store(), scope_of(scope)
-        look = store.scan()
-        briefs.update(zip(map(id, look.documents), store.sieve.briefs(look.documents), strict=True))
+        look, where = scope.open_store().scan(), scope_of(scope)
         found += [(where, item) for item in look.documents if not wanted.type or item.kind == wanted.type]
         problems += problems_of(look) if _in_scope(name, wanted.scope) else []
-    rows = scopes.once(found, lambda item: briefs[id(item)].description) if len(there) > 1 else found
+    rows = scopes.once(found) if len(there) > 1 else found
     return [(where, item) for where, item in rows if _in_scope(where, wanted.scope)]
 
 
@@ -239,9 +234,13 @@ def _says(wanted: str, by: str) -> bool:
     return by == wanted or (wanted == THE_TEAM and is_teams(by))
 
 
-def _is_of_age(changed: datetime, age: str, now: datetime) -> bool:
+def _since(changed_us: int | None) -> int:
+    return micros(LONG_AGO) if changed_us is None else changed_us
+
+
+def _is_of_age(changed_us: int | None, age: str, now: datetime) -> bool:
     days = int(age.removeprefix(_OVER))
-    older = changed < now - timedelta(days=days)
+    older = _since(changed_us) < micros(now - timedelta(days=days))
     return older if age.startswith(_OVER) else not older
 
 

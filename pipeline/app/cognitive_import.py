@@ -20,6 +20,7 @@ from pipeline.app.application import App
 from pipeline.app.cognitive import MOST_PAGE, ZIP, Left, bytes_of, edge_paths, relinked
 from pipeline.app.cognitive_archive import MOST_BYTES, MOST_FILES, unpacked
 from pipeline.context import look_at_store
+from pipeline.core.collector import collector_paused
 from pipeline.core.errors import DocumentError, InputError, StoreError, cause
 from pipeline.core.ids import new_id
 from pipeline.domain.memory import Memory
@@ -35,7 +36,6 @@ from pipeline.store.files import document as files
 from pipeline.store.files import versions
 from pipeline.store.files.layout import EDGES, EPISODES, Problem, memory_files, memory_folders, read_regular
 from pipeline.store.files.names import common_form, moved_path
-from pipeline.store.files.scanning import collector_paused
 from pipeline.store.graph import edge_file
 from pipeline.text.dates import parse_day
 from pipeline.text.humanize import count

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pipeline.app import scopes
 from pipeline.app.application import App
 from pipeline.app.changes import MemoryChange, compare, memory_changes
 from pipeline.app.scopes import Scope, scope_of
-from pipeline.app.undoing import Part
 from pipeline.consolidation.commit import report as reports
 from pipeline.consolidation.commit.execute import promoted_by
 from pipeline.consolidation.commit.report import DreamReport
@@ -17,6 +17,9 @@ from pipeline.core.errors import InputError, StoreError
 from pipeline.domain.action import DreamAction
 from pipeline.hooklib.memory_format import INDEX, OVERFLOW
 from pipeline.store import Generation, Store, turns_of
+
+if TYPE_CHECKING:
+    from pipeline.app.undoing import Part
 
 _PARTS = ("", "Why: ", "How to apply: ")
 """How `compare` begins a sentence, by the part of a memory it stands in."""

@@ -15,7 +15,6 @@ from typing import Any
 from pipeline.app.application import App
 from pipeline.app.changes import MemoryChange, memory_changes
 from pipeline.app.retired import FORGOTTEN
-from pipeline.consolidation import vetoes
 from pipeline.domain.memory import Evidence
 from pipeline.ledger.inbox import AGAIN, CITED, OFFERED, SYNCED, InboxItem
 from pipeline.store import FileDiff, Store, turns_of
@@ -54,6 +53,8 @@ def note_rejected(app: App, item: InboxItem, *, lifted: bool = False) -> None:
     if item.kind.startswith("dream:"):
         if lifted:
             return  # It waits again itself: no dream need propose it a second time.
+        from pipeline.consolidation import vetoes
+
         vetoes.note_rejected(store, item.payload, item.id, now)
         return
     sources = () if item.kind == "retire" else tuple(_sources(item.payload))

@@ -7,18 +7,16 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
-from pipeline.app import forgetting, inbox, retired, scopes
+from pipeline.app import forgetting, retired, scopes
 from pipeline.app.application import App
 from pipeline.app.changes import MemoryChange, memory_changes
 from pipeline.app.doers import by_whom
 from pipeline.app.forgetting import Words
 from pipeline.app.retried import retried
 from pipeline.app.scopes import Scope, scope_of
-from pipeline.consolidation import vetoes
 from pipeline.core.errors import DocumentError, InputError, ReverieError, StoreError
 from pipeline.core.ids import digest, new_id
 from pipeline.ledger import dreams
-from pipeline.recall.prepared import hook_state
 from pipeline.revision import Door
 from pipeline.store import (
     Document,
@@ -236,6 +234,10 @@ def undo(app: App, run: str) -> Undone:
     That may be a dream's, an extraction's or a person's. What came of it does not return of itself: no dream
     does the same again, and the words an extraction read make no memory again, under whatever name.
     """
+    from pipeline.app import inbox
+    from pipeline.consolidation import vetoes
+    from pipeline.recall.prepared import hook_state
+
     app.require_settings()
     store, now = app.open_store(), app.clock.now()
     if not run:
@@ -300,6 +302,8 @@ def restore(app: App, name: str) -> str:
     door = Door(store, now=now, approved=True)
     record = retired.record_of(store, item, data)
     door.bring([Restore(item.path, data, None, record), Restore(item.target, None, digest(data))])
+    from pipeline.consolidation import vetoes
+
     # First what no dream may do, so that one which begins at this very moment does not do it.
     vetoes.note_restored(store, item.id, digest(data), now)
     door.write(new_id(), f"restore {Path(item.path).stem}")

@@ -9,13 +9,13 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-from pipeline.app import forgetting, scopes
+from pipeline.app import forgetting
 from pipeline.app.application import App
 from pipeline.app.proposals import Preview, body_of, edited, planned_by, preview
 from pipeline.app.scopes import Scope, scope_of
+from pipeline.app.waiting import in_scopes
 from pipeline.consolidation.commit.execute import promoted_by
 from pipeline.core.errors import ConflictError, InputError, ReverieError, UsageError
-from pipeline.core.home import Home
 from pipeline.hooklib.plain import clipped
 from pipeline.ledger import Ledger
 from pipeline.ledger.inbox import (
@@ -23,7 +23,6 @@ from pipeline.ledger.inbox import (
     OFFERED,
     InboxItem,
     amend_inbox,
-    count_inbox,
     decide_inbox,
     list_inbox,
     reopen_inbox,
@@ -41,14 +40,6 @@ def waiting(app: App) -> list[dict[str, Any]]:
         # It looks at folders: once for each scope, not for each item.
         named = cache(scope_of)
         return [_row(named(scope), item) for scope, item in _open(app, ledger)]
-
-
-def number_waiting(app: App) -> int:
-    """Return how many items wait in the inboxes of the scopes here."""
-    if not Home(app.home).ledger.exists():
-        return 0
-    with app.ledger(to_look=True) as ledger:
-        return sum(count_inbox(ledger, str(scope.store_path)) for scope in _looked(app))
 
 
 def item(app: App, number: int) -> dict[str, Any]:
@@ -121,7 +112,7 @@ def reject(app: App, number: int) -> dict[str, Any]:
 def decided(app: App, most: int) -> list[dict[str, Any]]:
     """Return what was accepted and rejected in the inboxes here, `most` of it, the last first."""
     with app.ledger(to_look=True) as ledger:
-        looked = {str(scope.store_path): scope_of(scope) for scope in _looked(app)}
+        looked = {str(scope.store_path): scope_of(scope) for scope in in_scopes(app)}
         found = [item for item in list_inbox(ledger, None, None) if item.store in looked and item.decided_at]
     found.sort(key=lambda item: item.decided_at or 0, reverse=True)
     return [
@@ -136,7 +127,7 @@ def take_back_rejections(app: App, numbers: Iterable[int]) -> int:
     app.require_settings()
     with app.ledger() as ledger:
         with ledger.transaction():
-            looked = {str(scope.store_path): scope for scope in _looked(app)}
+            looked = {str(scope.store_path): scope for scope in in_scopes(app)}
             rejected = list_inbox(ledger, None, "rejected")
             found = [item for item in rejected if item.id in wanted and item.store in looked]
             for item in found:
@@ -236,19 +227,12 @@ def made_by(app: App, numbers: Iterable[int]) -> list[str]:
     """Return the ids of the change sets in which the proposals with `numbers` were accepted, last first."""
     wanted = set(numbers)
     with app.ledger(to_look=True) as ledger:
-        folders = {str(scope.store_path) for scope in _looked(app)}
+        folders = {str(scope.store_path) for scope in in_scopes(app)}
         accepted = list_inbox(ledger, None, "accepted")
     found = [item for item in accepted if item.id in wanted and item.store in folders]
     return [
         _with(item) or item.change_ids[-1] for item in sorted(found, key=lambda item: -(item.decided_at or 0))
     ]
-
-
-def put_by(app: App, run: str) -> dict[str, int]:
-    """Return how many of the proposals that `run` made are in which state: open, accepted, rejected."""
-    with app.ledger(to_look=True) as ledger:
-        states = [item.state for item in list_inbox(ledger, None, None) if item.run_id == run]
-    return {state: states.count(state) for state in dict.fromkeys(states)}
 
 
 def accepted_by(ledger: Ledger, change_id: str) -> InboxItem | None:
@@ -269,16 +253,8 @@ def _adopted_by(ledger: Ledger, change_id: str) -> list[InboxItem]:
 
 
 def _open(app: App, ledger: Ledger) -> list[tuple[App, InboxItem]]:
-    found = [(scope, item) for scope in _looked(app) for item in list_inbox(ledger, str(scope.store_path))]
+    found = [(scope, item) for scope in in_scopes(app) for item in list_inbox(ledger, str(scope.store_path))]
     return sorted(found, key=lambda pair: pair[1].id)
-
-
-def _looked(app: App) -> list[App]:
-    looked = scopes.all_of(app)
-    if app.store_override is None and all(scope.is_user_scope for scope in looked):
-        # The project's folder is made by the first yes.
-        looked = [app, *looked]
-    return looked
 
 
 def _item(app: App, ledger: Ledger, number: int) -> tuple[App, InboxItem]:

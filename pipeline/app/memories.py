@@ -18,7 +18,7 @@ from pipeline.domain.body import Body
 from pipeline.domain.memory import TYPES, Memory
 from pipeline.domain.sentences import sentences
 from pipeline.extraction.offline_cues import type_of
-from pipeline.extraction.screen import MAX_PART
+from pipeline.extraction.screened_candidate import MAX_PART
 from pipeline.revision import Door
 from pipeline.verify.flaw import Flaw
 

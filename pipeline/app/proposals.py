@@ -20,10 +20,7 @@ from pipeline.core.zone import minute
 from pipeline.domain.body import Body
 from pipeline.domain.memory import MAX_DESCRIPTION, Evidence, Memory
 from pipeline.domain.sentences import Sentence, folded, sentences
-from pipeline.extraction import cited_writes
-from pipeline.extraction.screen import MAX_PART
-from pipeline.extraction.screened_candidate import Screened
-from pipeline.extraction.write import accept as accept_candidate
+from pipeline.extraction.screened_candidate import MAX_PART, Screened
 from pipeline.hooklib.plain import one_line
 from pipeline.ledger.inbox import CITED, OFFERED, SYNCED, InboxItem
 from pipeline.revision import Door
@@ -162,6 +159,8 @@ def planned_by(app: App, store: Store, found: InboxItem, *, seen: bool = False) 
     elif found.kind == SYNCED:
         flaw = _settled(door, snapshot, found, now)
     elif found.kind == CITED:
+        from pipeline.extraction import cited_writes
+
         flaw = cited_writes.confirmed(_named(snapshot, found), found, door, "user-confirmed")
     else:
         flaw = _accepted(app, door, snapshot, found, seen=seen)
@@ -290,6 +289,8 @@ def _target(app: App, found: InboxItem) -> Document | None:
 
 
 def _accepted(app: App, door: Door, snapshot: Snapshot, found: InboxItem, *, seen: bool) -> Flaw | None:
+    from pipeline.extraction import write
+
     candidate = Screened.from_json(found.payload)
     target = snapshot.by_name(candidate.update_of) if found.kind == "update" else None
     if found.kind == "update" and target is None:
@@ -299,7 +300,7 @@ def _accepted(app: App, door: Door, snapshot: Snapshot, found: InboxItem, *, see
     if target is not None and other and not seen and not door.store.is_as_written(target):
         raise _changed(target, found)
     memory_id = derived_id(found.change_ids[0], candidate.name)
-    return accept_candidate(candidate, door, target, memory_id=memory_id, now=app.clock.now())
+    return write.accept(candidate, door, target, memory_id=memory_id, now=app.clock.now())
 
 
 def _changed(target: Document, found: InboxItem) -> ConflictError:

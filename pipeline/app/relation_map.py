@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from operator import is_
 from pathlib import Path
 from weakref import WeakKeyDictionary
@@ -16,15 +17,13 @@ from weakref import WeakKeyDictionary
 from pipeline.app import scopes, text_links
 from pipeline.app.application import App, problems_of
 from pipeline.app.scopes import Scope, scope_of
-from pipeline.hooklib.front_matter import share_of
 from pipeline.store import Document, Store
 from pipeline.store.catalogue.sleep import BANDS, BY_TOOLS
 from pipeline.store.derived import usage
+from pipeline.store.files.kept import Brief
 from pipeline.store.graph import edge_files
 from pipeline.store.graph.edge_file import STRENGTH
 from pipeline.store.graph.links import Ends
-from pipeline.store.graph.relations import OUTGOING, key_of
-from pipeline.store.graph.traversal import relations_of
 from pipeline.text.humanize import count
 
 LINK = "LINK"
@@ -159,6 +158,7 @@ class _Folder:
     scope: Scope
     documents: Sequence[Document]
     problems: Sequence[str]
+    edges: edge_files.Stamps
     state: object
     """The rest of it, as stamps; another within the hour only where something changed."""
 
@@ -176,7 +176,8 @@ class _Folder:
             scope_of(app),
             documents,
             problems_of(look),
-            (own, hands, hour, edge_files.state_of(store.root), text_links.state_of(app.home, store)),
+            edge_files.state_of(store.root),
+            (own, hands, hour, text_links.state_of(app.home, store)),
         )
 
     def is_of(self, other: _Folder) -> bool:
@@ -186,10 +187,12 @@ class _Folder:
             same
             and self.store is other.store
             and (self.scope, self.problems, self.state) == (other.scope, other.problems, other.state)
+            and self.edges == other.edges
             and all(map(is_, self.documents, other.documents))
         )
 
 
+Near = dict[int, list[tuple[int, float]]]
 FEW = 1_000
 """Memories of which a map is made at once."""
 _MAPS: WeakKeyDictionary[Store, tuple[list[_Folder], RelationMap]] = WeakKeyDictionary()
@@ -219,30 +222,37 @@ def mapped(app: App) -> RelationMap:
 
 
 def _made(app: App, folders: Sequence[_Folder]) -> RelationMap:
-    spots: list[Spot] = []
+    rows: list[tuple[_Folder, Document, Brief, str]] = []
     bonds: list[Bond] = []
     problems = [line for folder in folders for line in folder.problems]
     for folder in folders:
         store, documents = folder.store, folder.documents
-        bonds += _bonds(store, documents, len(spots))
+        briefs = store.sieve.briefs(documents)
+        bonds += _bonds(folder, briefs, len(rows))
         named, unknown = text_links.links(app.home, store, documents)
-        bonds += _named(named, documents, len(spots))
+        bonds += _named(named, documents, len(rows))
         if unknown:
             changed = count(unknown, "memory", "memories")
             problems.append(f"{changed} changed since the last search: {_LATER}")
-        bands = store.decay(now=app.clock.now(), keep=False)
-        spots += [
-            Spot(
-                item.name,
-                brief.title,
-                item.kind,
-                bands.band_of(item.path) if item.path in bands.scores else BANDS[0],
-                folder.scope,
-                brief.description,
-            )
-            for item, brief in zip(documents, store.sieve.briefs(documents), strict=True)
-        ]
-    return RelationMap(_grouped(spots, bonds), bonds, problems)
+        found = store.decay(now=app.clock.now(), keep=False)
+        bands = (found.band_of(item.path) if item.path in found.scores else BANDS[0] for item in documents)
+        rows += [(folder, *row) for row in zip(documents, briefs, bands, strict=True)]
+    near = near_of(bonds)
+    groups = groups_of(near)
+    spots = [
+        Spot(
+            item.name,
+            brief.title,
+            item.kind,
+            band,
+            folder.scope,
+            brief.description,
+            groups.get(number, 0),
+            len(near.get(number, ())),
+        )
+        for number, (folder, item, brief, band) in enumerate(rows)
+    ]
+    return RelationMap(spots, bonds, problems)
 
 
 def _stamp(file: Path) -> tuple[int, int]:
@@ -253,19 +263,25 @@ def _stamp(file: Path) -> tuple[int, int]:
     return found.st_size, found.st_mtime_ns
 
 
-def _bonds(store: Store, documents: Sequence[Document], first: int) -> Iterator[Bond]:
-    """Yield the relations of `documents`, whose numbers begin with `first`, each once."""
-    numbers = {item.path: number for number, item in enumerate(documents, start=first)}
-    ends = Ends(documents)
-    seen = set[tuple[str, str, str]]()
-    for start, end, kind, strength in _relations(store, documents):
-        source, target = ends.of(start), ends.of(end)
-        if source is None or target is None or source is target:
+def _bonds(folder: _Folder, briefs: Sequence[Brief], first: int) -> Iterator[Bond]:
+    """Yield the relations of the documents of `folder`, whose numbers begin with `first`, each once."""
+    numbers = {item.path: number for number, item in enumerate(folder.documents, start=first)}
+    ends = Ends(folder.documents)
+
+    @cache
+    def number_of(end: str) -> int | None:
+        found = ends.of(end)
+        return None if found is None else numbers[found.path]
+
+    seen = set[tuple[int, int, str]]()
+    for start, end, kind, strength in _relations(folder, briefs):
+        source, target = number_of(start), number_of(end)
+        if source is None or target is None or source == target:
             continue
-        key = (source.path, target.path, kind)
+        key = (source, target, kind)
         if key not in seen:
             seen.add(key)
-            yield Bond(numbers[source.path], numbers[target.path], kind, strength)
+            yield Bond(source, target, kind, strength)
 
 
 def _named(links: Iterable[tuple[str, str]], documents: Sequence[Document], first: int) -> Iterator[Bond]:
@@ -276,53 +292,64 @@ def _named(links: Iterable[tuple[str, str]], documents: Sequence[Document], firs
             yield Bond(numbers[start], numbers[end], LINK, STRENGTH)
 
 
-def _relations(store: Store, documents: Sequence[Document]) -> Iterator[tuple[str, str, str, float]]:
+def _relations(folder: _Folder, briefs: Sequence[Brief]) -> Iterator[tuple[str, str, str, float]]:
     """Yield start, end, type and strength of each relation, as edges' files and memories' own ends tell."""
-    for edge in edge_files.all_edges(store.root, keep=False).edges:
-        yield edge.from_id, edge.to_id, edge.type.upper(), edge.strength
-    # Of a large store most are told apart without looking into them.
-    paths = store.sieve.saying(documents, '"target"')
-    for item in documents:
-        for link in relations_of(item) if item.path in paths else ():
-            target, kind, direction = key_of(link)
-            own = item.id or item.name
-            start, end = (own, target) if direction == OUTGOING else (target, own)
-            yield start, end, kind.upper(), share_of(link.get("strength"), STRENGTH)
+    yield from edge_files.ends(folder.store.root, folder.edges)
+    for item, brief in zip(folder.documents, briefs, strict=True):
+        own = item.id or item.name if brief.ends else ""
+        for target, kind, leads, strength in brief.ends:
+            start, end = (own, target) if leads else (target, own)
+            yield start, end, kind, strength
 
 
-def _grouped(spots: Sequence[Spot], bonds: Sequence[Bond]) -> list[Spot]:
-    """Return `spots` with their groups, the largest first, and how many relations each has."""
-    near: dict[int, list[tuple[int, float]]] = defaultdict(list)
+def near_of(bonds: Sequence[Bond]) -> Near:
+    """Return for each spot that is related to any the others, and by how much."""
+    near: Near = defaultdict(list)
     for bond in bonds:
-        near[bond.start].append((bond.end, bond.strength))
-        near[bond.end].append((bond.start, bond.strength))
+        weight = bond.strength + 0.01
+        near[bond.start].append((bond.end, weight))
+        near[bond.end].append((bond.start, weight))
+    return near
+
+
+def groups_of(near: Near) -> dict[int, int]:
+    """Return the group of each spot, the largest first."""
     label = _settled(near)
     sizes = Counter(label.values())
     order = sorted(sizes, key=lambda name: (-sizes[name], name))
     number = {name: at for at, name in enumerate(order, start=1)}
-    return [
-        replace(spot, group=number[label[at]], relations=len(near[at])) if at in label else spot
-        for at, spot in enumerate(spots)
-    ]
+    return {at: number[name] for at, name in label.items()}
 
 
-def _settled(near: Mapping[int, Sequence[tuple[int, float]]]) -> dict[int, int]:
+def _settled(near: Near) -> dict[int, int]:
     """Return for each spot the group that most of what it is related to is in."""
     label = {at: at for at in near}
     # The most related first: what hangs on them follows.
     order = sorted(near, key=lambda at: (-len(near[at]), at))
+    # Only where a neighbour has another group since can the answer be another.
+    stale = set(order)
     for _ in range(_ROUNDS):
-        changed = False
-        for at in order:
-            weights: dict[int, float] = defaultdict(float)
-            for other, strength in near[at]:
-                weights[label[other]] += strength + 0.01
-            best = max(weights, key=lambda name: (weights[name], name == label[at], -name))
-            changed |= best != label[at]
-            label[at] = best
-        if not changed:
+        if not stale:
             break
+        for at in order:
+            if at in stale:
+                stale.discard(at)
+                best = _group_of(near[at], label, label[at])
+                if best != label[at]:
+                    label[at] = best
+                    stale.update([other for other, _ in near[at]])
     return label
+
+
+def _group_of(near: Sequence[tuple[int, float]], label: Mapping[int, int], own: int) -> int:
+    """Return the group that most of what is `near` is in; of several its `own`, else the first."""
+    weights: dict[int, float] = {}
+    for other, weight in near:
+        name = label[other]
+        weights[name] = weights.get(name, 0.0) + weight
+    most = max(weights.values())
+    best = [name for name, weight in weights.items() if weight == most]
+    return own if own in best else min(best)
 
 
 def _ranked(words: Iterable[str]) -> dict[str, int]:

@@ -8,7 +8,7 @@ nothing but the team's.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from copy import copy
 from pathlib import Path
 from typing import Literal
@@ -201,27 +201,18 @@ def text_of(memory: Memory) -> str:
     return "\n".join([" ".join(memory.description.split()), *parts])
 
 
-def once(
-    found: Iterable[tuple[Scope, Document]],
-    described: Callable[[Document], str] = lambda item: item.head.description,
-) -> list[tuple[Literal[Scope, "both"], Document]]:
+def once(found: Iterable[tuple[Scope, Document]]) -> list[tuple[Literal[Scope, "both"], Document]]:
     """Return `found` with what the project and all projects have word for word said once, as ``both``.
 
-    What a team says stays apart: it is nobody's here. `described` gives the description of one.
+    What a team says stays apart: it is nobody's here.
     """
     rows = list(found)
-    # No body is read that can't be in both: it takes as long as all the rest.
-    spelled = [" ".join(described(item).split()) for _, item in rows]
+    # Nothing is read that can't be in both: it takes as long as all the rest.
     here_too, everywhere_too = (
-        {text for text, (scope, _) in zip(spelled, rows, strict=True) if scope == where}
-        for where in ("project", "user")
+        {item.wording for scope, item in rows if scope == where} for where in ("project", "user")
     )
     in_both = here_too & everywhere_too
-    texts = {
-        id(item): text_of(item.memory)
-        for text, (_, item) in zip(spelled, rows, strict=True)
-        if text in in_both
-    }
+    texts = {id(item): text_of(item.memory) for _, item in rows if item.wording in in_both}
     here = {texts.get(id(item)) for scope, item in rows if scope == "project"} - {None}
     everywhere = {texts.get(id(item)) for scope, item in rows if scope == "user"} - {None}
     rows_once: list[tuple[Literal[Scope, "both"], Document]] = []

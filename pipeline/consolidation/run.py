@@ -33,12 +33,12 @@ from pipeline.consolidation.second_reader import reading
 from pipeline.context import PhaseContext
 from pipeline.core import zone
 from pipeline.core.clock import iso
+from pipeline.core.collector import collector_paused
 from pipeline.core.ids import new_id
 from pipeline.domain.operations import Gate, Refused
 from pipeline.intake.authors import note_authors
 from pipeline.ledger.inbox import list_inbox
 from pipeline.store import Snapshot
-from pipeline.store.files.scanning import collector_paused
 from pipeline.verify.check import check_plan, retire_ceiling
 
 _ONLY = "this store only takes proposals"

@@ -24,7 +24,7 @@ from pipeline.domain.sentences import folded
 from pipeline.domain.speech import Utterance
 from pipeline.extraction.render import Rendering, paths_shown
 from pipeline.extraction.schema import Candidate, Cited, Extraction, Withdrawal
-from pipeline.extraction.screened_candidate import PARTS, Screened, local, screened
+from pipeline.extraction.screened_candidate import MAX_PART, PARTS, Screened, local, screened
 from pipeline.hooklib.plain import one_line
 from pipeline.safety.invisible import visible
 from pipeline.store import Forgotten
@@ -34,8 +34,6 @@ from pipeline.text.slugs import slugify
 from pipeline.verify.barred import bar, doubt, forbidden
 from pipeline.verify.floor import ACTED_ON, Ground, Line, Missing
 
-MAX_PART = 2_000
-"""Most characters of a statement, a reason, or how to apply it: more is not one fact."""
 NO_REASON = "the dialogue took it back"
 """Stands for a given reason that may not be written."""
 LEAST_INFERRED = 0.7

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pipeline.core import zone
 from pipeline.core.clock import latest, parse_time
@@ -18,7 +18,6 @@ from pipeline.domain.body import Body
 from pipeline.domain.cues import MOST_CUES
 from pipeline.domain.memory import MAX_DESCRIPTION, OF_PROCEDURES, TYPES, Evidence, Memory, Origin
 from pipeline.domain.sentences import folded, sentences, unlabelled
-from pipeline.extraction.schema import Candidate
 from pipeline.hooklib.plain import one_line
 from pipeline.revision import Removal, Replacement, amended
 from pipeline.text.dates import absolute
@@ -27,6 +26,11 @@ from pipeline.text.slugs import slugify
 from pipeline.verify.provenance import origin_of, pruned, replace_bears, sources_of, vouched, weakest_origin
 from pipeline.verify.tags import MOST_TAGS, phrased, spelled, union
 
+if TYPE_CHECKING:
+    from pipeline.extraction.schema import Candidate
+
+MAX_PART = 2_000
+"""Most characters of a statement, a reason, or how to apply it: more is not one fact."""
 MOST_ANCHORS = 8
 _NUMBER = re.compile(r"\d+")
 PARTS = {"statement": "statement", "why": "why", "how_to_apply": "how to apply"}

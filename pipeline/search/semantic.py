@@ -16,7 +16,6 @@ from pipeline.core.clock import Clock
 from pipeline.core.errors import EmbeddingError, ReverieError, UnavailableError, cause
 from pipeline.core.ids import digest, new_id
 from pipeline.ledger import Ledger, calls, outages
-from pipeline.llm import Meter
 from pipeline.llm.budget import Usage, dollars, estimate_tokens
 from pipeline.search import index_reader
 from pipeline.search import vectors as embeddings
@@ -27,6 +26,7 @@ from pipeline.store import Document, Store
 
 if TYPE_CHECKING:
     from pipeline.config import EmbeddingSettings, Settings
+    from pipeline.llm import Meter
 
 LOG = logging.getLogger("reverie.search")
 _OUTAGE = "embeddings"

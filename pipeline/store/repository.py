@@ -21,6 +21,7 @@ from typing import Any
 from pipeline.core import locks
 from pipeline.core.atomic import ensure_dir
 from pipeline.core.clock import SystemClock, iso
+from pipeline.core.collector import collector_paused
 from pipeline.core.errors import DocumentError, StoreError
 from pipeline.core.ids import digest
 from pipeline.domain.authorship import By
@@ -45,7 +46,7 @@ from pipeline.store.file_operations import (
     WriteFile,
     paths_of,
 )
-from pipeline.store.files import document, scanning
+from pipeline.store.files import document
 from pipeline.store.files.layout import check_path, private_folder
 from pipeline.store.files.scanning import Document, Snapshot
 from pipeline.store.files.versions import require_ours
@@ -86,7 +87,8 @@ class Store:
         self.identities = Identities(root, self._written, team=self.is_team)
         parts = (self._written, self.identities, self._index)
         self._scanner = Scanner(root, *parts, keeps=not (to_look or self.is_team))
-        self.sieve, self.last_look = Sieve(self._scanner.asker), self._scanner.last_look
+        self.sieve = Sieve(self._scanner.asker)
+        self.last_look, self.open_ahead = self._scanner.last_look, self._scanner.open_ahead
         self.planner = Planner(root, self._scanner, self._written, self._index, flat=self._bare)
         self._journal = Journal(root, self._written)
 
@@ -345,7 +347,7 @@ class Store:
         if self._bare:
             tell(self.scan().documents)
             return []
-        with self._locked(), scanning.collector_paused(), self._index.at_most(index_lines):
+        with self._locked(), collector_paused(), self._index.at_most(index_lines):
             self._recover()
             look = self._scanner.scan_again() if again else self._scanner.scan(keep=True, anew=anew)
             documents = look.documents

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pipeline.app.writing import Change
 from pipeline.core.errors import UsageError
 from pipeline.domain.memory import Memory
 from pipeline.web.visit import Visit
+
+if TYPE_CHECKING:
+    from pipeline.app.writing import Change
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,8 @@ def typed(visit: Visit, memory: Memory) -> dict[str, str]:
 
 def change_of(draft: dict[str, str], memory: Memory) -> Change:
     """Return the change that makes of `memory` what was typed; what stands as it was shown is left alone."""
+    from pipeline.app.writing import Change
+
     changed = {
         _CONTENT.get(field.names, field.names): field.read(draft[field.key])
         for field in fields_of(memory)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -14,8 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from pipeline.app import browsing, scopes, undoing
-from pipeline.app.browsing import Wanted
+from pipeline.app import scopes
 from pipeline.app.kept_stores import ServedApp, Stores
 from pipeline.app.retried import retried
 from pipeline.core.errors import (
@@ -27,6 +27,7 @@ from pipeline.core.errors import (
     cause,
 )
 from pipeline.store import one_look
+from pipeline.web import pages
 from pipeline.web.pages import PAGES
 from pipeline.web.rendering import STATIC, capitalized, environment, render
 from pipeline.web.visit import MOST_FORM, SECTIONS, PageFunction, Setting, Visit
@@ -54,8 +55,10 @@ def site(setting: Setting) -> Starlette:
     """Return the whole page as an app."""
     routes = [Route("/static/{name}", _static, methods=["GET"])]
     for path, page, methods in PAGES:
-        routes.append(Route(f"/{path}", _endpoint(page, setting), methods=list(methods)))
+        endpoint = _endpoint(partial(pages.shown, page), setting)
+        routes.append(Route(f"/{path}", endpoint, methods=list(methods)))
     made = Starlette(routes=routes, exception_handlers={HTTPException: _no_such_page})
+    pages.load(pages.FIRST)
     addresses = {path for path, _, _ in PAGES}
     made.state.sections = [section for section in SECTIONS if section[2] in addresses]
     return made
@@ -70,13 +73,11 @@ def warm(setting: Setting) -> None:
     def opened(stores: Stores) -> None:
         for scope in scopes.all_of(app(stores)):
             if not scope.is_fresh:
-                scope.open_store().scan()
+                scope.open_store().open_ahead()
 
-    def listed(stores: Stores) -> None:
+    def listed(_: Stores) -> None:
         for template in _FIRST:
             environment().get_template(template)
-        with one_look(AT_EACH_KEY_SECONDS):
-            browsing.browse(app(stores), Wanted(), limit=1)
 
     setting.stores.warm(opened, listed)
 
@@ -159,6 +160,8 @@ def _in_frame(visit: Visit, error: ReverieError) -> Response:
     query = {"run": visit.given("dream")} if path == "dreams" else {"item": visit.given("item")}
     back = visit.url(path, **(query if visit.changes else {}))
     if isinstance(error, OvertakenError):
+        from pipeline.app import undoing
+
         name, scope = visit.given("name"), visit.given("scope")
         return visit.page(
             "undo_blocked.html",

@@ -18,9 +18,10 @@ from urllib.parse import quote, urlencode
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from pipeline.app import in_step, inbox
+from pipeline.app import in_step
 from pipeline.app.application import App
 from pipeline.app.kept_stores import KeptStores, ServedApp, Stores
+from pipeline.app.waiting import number_waiting
 from pipeline.context import known_stores
 from pipeline.core.errors import InputError, ReverieError, UsageError
 from pipeline.core.home import Home
@@ -206,7 +207,7 @@ class Visit:
 
     def _to_decide(self) -> int:
         try:
-            return inbox.number_waiting(self.app)
+            return number_waiting(self.app)
         except ReverieError:
             # The menu is no place to say so; the page itself does, and Health.
             return 0

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from pipeline.domain.sentences import sentences
 from pipeline.extraction.render import Rendering, render
 from pipeline.extraction.schema import Candidate, ConversationExtraction, Extraction
-from pipeline.extraction.screen import MAX_PART, Screen, Verdict
+from pipeline.extraction.screen import Screen, Verdict
+from pipeline.extraction.screened_candidate import MAX_PART
 from pipeline.store.history.forgotten import Forgotten, Line
 from pipeline.text.quotes import quoted_in
 from tests.support.extraction import fact, reply, said, talk

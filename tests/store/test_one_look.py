@@ -1,9 +1,14 @@
 """Sharing one look at the files: what it saves, and what it must never hide."""
 
+import sqlite3
+from contextlib import closing
+
 import pytest
 
 from pipeline.domain.memory import Memory
 from pipeline.store import ChangeSet, Store, looks_anew, one_look
+from pipeline.store.catalogue import database
+from tests.support.stores import NOW, settled
 
 
 @pytest.fixture
@@ -76,3 +81,45 @@ def test_whose_a_file_is_follows_what_is_noted_within_the_answer(store):
         identity = found.identity
         store.identities.suppose([type(identity)(found.path, identity.id, by="claude", digest=found.digest)])
         assert store.scan().named("third").identity.by == "claude"
+
+
+def later(store):
+    """Return the store as another process opens it, when all that was written has settled."""
+    store.reindex(now=NOW)
+    settled(store.root)
+    return Store.open(store.path)
+
+
+def test_what_is_opened_ahead_hides_no_edit_and_no_file_that_comes_or_goes(store):
+    for name in ("second", "third"):
+        note(store, name)
+    ahead = later(store)
+    ahead.open_ahead()
+    edit(store, "first", "at night", "at noon")
+    (store.root / "second.md").unlink()
+    note(Store.open(store.path), "fourth")
+    assert bodies(ahead) == {
+        "first": "The mill grinds at noon.",
+        "third": "The mill grinds at night.",
+        "fourth": "The mill grinds at night.",
+    }
+    assert bodies(ahead) == bodies(Store.open(store.path))
+
+
+def test_what_is_opened_ahead_saves_the_look_at_the_catalogue_alone(store, monkeypatch):
+    ahead = later(store)
+    ahead.open_ahead()
+    monkeypatch.setattr(database, "rows", lambda _: pytest.fail("asked again"))
+    assert [item.cached for item in ahead.scan().documents] == [True]
+    assert [item.cached for item in ahead.scan().documents] == [True]
+
+
+def test_of_a_file_that_left_after_it_was_opened_ahead_the_catalogue_keeps_nothing(store):
+    note(store, "second")
+    ahead = later(store)
+    ahead.open_ahead()
+    (store.root / "second.md").unlink()
+    ahead.reindex(now=NOW)
+    with closing(sqlite3.connect(store.root / ".reverie" / "catalogue.sqlite")) as held:
+        for table in ("files", "texts", "briefs"):
+            assert held.execute(f"SELECT path FROM {table}").fetchall() == [("first.md",)]

@@ -17,7 +17,6 @@ from pipeline.consolidation import reflection
 from pipeline.consolidation.commit import changes, diary
 from pipeline.consolidation.commit.report import DreamReport, write
 from pipeline.consolidation.lease import Permit
-from pipeline.consolidation.propose import committed_reply
 from pipeline.context import PhaseContext, open_store
 from pipeline.core import faults
 from pipeline.core.clock import iso
@@ -297,6 +296,8 @@ def _finish(
     phase: PhaseContext, home: Path, report: DreamReport, plan: Committed, permit: Permit
 ) -> DreamReport:
     """Bring derived files, report, inbox and ledger in step: the ledger last, so a crash repeats the rest."""
+    from pipeline.consolidation.propose import committed_reply
+
     now = phase.clock.now()
     report.word = "partial" if report.failed else "done" if report.actions else "nothing"
     word = "applied" if report.actions else "nothing"

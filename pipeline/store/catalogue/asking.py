@@ -12,7 +12,8 @@ from typing import TypeVar
 from pipeline.core.errors import cause
 from pipeline.store.catalogue import database
 from pipeline.store.catalogue.damage import Unusable, is_damage
-from pipeline.store.catalogue.database import Catalogue, News
+from pipeline.store.catalogue.database import Catalogue
+from pipeline.store.catalogue.news import News
 from pipeline.store.files.kept import Kept, Row
 from pipeline.store.files.layout import PRIVATE
 from pipeline.store.files.names import common_form

@@ -11,25 +11,23 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from pipeline.core import system
+from pipeline.store.catalogue import bonds
 from pipeline.store.catalogue.damage import Damaged, Unusable, decoded, is_damage, text
+from pipeline.store.catalogue.news import News
 from pipeline.store.catalogue.sums import row_sum, text_sum
 from pipeline.store.files.kept import Brief, Kept, Row, Worth
 from pipeline.store.files.names import common_form
 from pipeline.store.files.scanning import Document
 from pipeline.store.files.shelf import Entry
-from pipeline.store.ownership.written_log import Appended
 
-MADE_AS = 3
+MADE_AS = 4
 """Of the tables, and of what is read out of a memory file."""
 BUSY_FOR = 5.0
 _WRITTEN = "written.jsonl"
@@ -39,12 +37,14 @@ _NAME, _PATH = 0, 1
 _TABLES = (
     "CREATE TABLE files (path TEXT PRIMARY KEY, size INTEGER, mtime_ns INTEGER, ctime_ns INTEGER,"
     " seen_ns INTEGER, digest TEXT, own_id TEXT, name TEXT, title TEXT, aliases TEXT, retired INTEGER,"
-    " fenced INTEGER, is_text INTEGER, kind TEXT, origin TEXT, later INTEGER, less INTEGER, place REAL,"
-    " pinned INTEGER, importance REAL, since_us INTEGER, sum INTEGER)",
+    " fenced INTEGER, is_text INTEGER, kind TEXT, origin TEXT, changed_us INTEGER, wording INTEGER,"
+    " sleeps INTEGER, later INTEGER, less INTEGER, place REAL, pinned INTEGER, importance REAL,"
+    " since_us INTEGER, sum INTEGER)",
     "CREATE INDEX files_by_rank ON files (later, less, place, path)",
     "CREATE INDEX files_by_id ON files (own_id) WHERE own_id <> ''",
     "CREATE TABLE texts (path TEXT PRIMARY KEY, front BLOB, preview TEXT, line TEXT, sum INTEGER,"
     " line_sum INTEGER)",
+    "CREATE TABLE briefs (path TEXT PRIMARY KEY, title TEXT, description TEXT, ends TEXT, sum INTEGER)",
     "CREATE TABLE taken (sort INTEGER, form TEXT, path TEXT, PRIMARY KEY (sort, form, path)) WITHOUT ROWID",
     "CREATE INDEX taken_by_path ON taken (path)",
     "CREATE TABLE others (path TEXT PRIMARY KEY, why TEXT)",
@@ -62,37 +62,11 @@ _KEPT = (
     " FROM files f JOIN texts t ON t.path = f.path"
 )
 _BRIEFS = (
-    "SELECT f.path, f.digest,"
-    " json_extract(CAST(t.front AS TEXT), '$.title', '$.description', '$.updated', '$.created')"
-    " FROM files f JOIN texts t ON t.path = f.path"
+    "SELECT b.path, f.digest, b.title, b.description, b.ends, b.sum FROM briefs b JOIN files f USING (path)"
 )
 _IN_ORDER = "ORDER BY f.later, f.less, f.place, f.path"
 AT_ONCE = 500
 """Paths that are asked for in one question."""
-
-
-@dataclass(slots=True)
-class News:
-    """What a look found that the catalogue does not have.
-
-    `documents` were read, `gone` are paths that are memories no more. `others` are the files that can't be
-    taken and why MEMORY.md says so, "" where it does not, and `folders` the times of all folders, None where
-    that was not looked at. `changed` says that more than stamps did; `makes` that a look at all files found
-    it, so that a catalogue which is not there may begin with it. `written` is the stamp of the log of what we
-    wrote and all that it says, `appended` what was added to it. `seen_ns` is from when on a change of a file
-    or folder has another stamp, `folders_ns` that of folders where it is another.
-    """
-
-    documents: Sequence[Document] = ()
-    gone: Collection[str] = ()
-    others: Mapping[str, str] | None = None
-    folders: Mapping[str, tuple[int, int]] | None = None
-    seen_ns: int = 0
-    changed: bool = True
-    makes: bool = False
-    folders_ns: int = 0
-    written: tuple[str, Mapping[str, str]] | None = None
-    appended: Sequence[Appended] = ()
 
 
 @dataclass(slots=True)
@@ -207,7 +181,7 @@ def rows(connection: sqlite3.Connection) -> list[Row]:
     found = []
     for whole in connection.execute("SELECT * FROM files"):
         if row_sum(whole[:-1]) == whole[-1]:
-            found.append(Row(*whole[:_ROW]))
+            found.append(Row._make(whole[:_ROW]))
         else:
             found.append(Row(text(whole[0]), 0, 0, 0, 0, *whole[5:_ROW]))
     if len(found) != count(connection):
@@ -217,8 +191,7 @@ def rows(connection: sqlite3.Connection) -> list[Row]:
 
 def kept(connection: sqlite3.Connection, paths: Sequence[str]) -> dict[str, Kept]:
     """Return what is kept of the files at `paths`, at most 500, by path; nothing of damaged rows."""
-    marks = ",".join("?" * len(paths))
-    found = connection.execute(f"{_KEPT} WHERE f.path IN ({marks})", paths)
+    found = connection.execute(f"{_KEPT} WHERE f.path IN ({','.join('?' * len(paths))})", paths)
     return {
         path: Kept(sha, front, preview, line, (bool(later), bool(less), worth))
         for path, sha, front, preview, line, total, later, less, worth in found
@@ -263,22 +236,19 @@ def others(connection: sqlite3.Connection) -> dict[str, str]:
 
 def saying(connection: sqlite3.Connection, word: str) -> set[str]:
     """Return the paths of the files in whose front matter `word` stands, by the look of the rows alone."""
-    found = connection.execute("SELECT path FROM texts WHERE instr(front, ?)", (word.encode(),))
-    return {path for (path,) in found}
+    sql = "SELECT path FROM texts WHERE instr(front, ?)"
+    return {path for (path,) in connection.execute(sql, (word.encode(),))}
+
+
+def naming(connection: sqlite3.Connection, target: str) -> set[str]:
+    """Return the paths of the files one of whose relations may lead to what `target` names."""
+    sql = "SELECT path FROM briefs WHERE instr(ends, ?)"
+    return {path for (path,) in connection.execute(sql, (bonds.as_kept(target),))}
 
 
 def briefs(connection: sqlite3.Connection) -> dict[str, tuple[str, Brief]]:
-    """Return by path the digest of each memory and its brief, but for those of which the row is odd."""
-    found: dict[str, tuple[str, Brief]] = {}
-    for path, sha, values in connection.execute(_BRIEFS):
-        try:
-            title, description, updated, created = orjson.loads(values)
-            since = updated or created
-            moment = datetime.fromisoformat(since).astimezone(UTC) if since else None
-        except (ValueError, TypeError, OverflowError):
-            continue
-        found[path] = sha, Brief(str(title or ""), str(description or ""), moment)
-    return found
+    """Return by path the digest of each memory and its brief, but for those of which the row is damaged."""
+    return bonds.sound(connection.execute(_BRIEFS))
 
 
 def state(connection: sqlite3.Connection) -> tuple[str, int]:
@@ -288,8 +258,8 @@ def state(connection: sqlite3.Connection) -> tuple[str, int]:
 
 def worths(connection: sqlite3.Connection) -> Iterator[Worth]:
     """Yield what decides the place of each memory in CORE.md; asked after `rows`, which looks at the sums."""
-    found = connection.execute("SELECT path, kind, pinned, importance, since_us FROM files")
-    yield from map(Worth._make, found)
+    sql = "SELECT path, kind, pinned, importance, since_us FROM files"
+    yield from map(Worth._make, connection.execute(sql))
 
 
 def folders(connection: sqlite3.Connection) -> tuple[dict[str, tuple[int, int]], int]:
@@ -400,8 +370,10 @@ def _put(connection: sqlite3.Connection, news: News) -> None:
     whole = [_whole(item, each, news.seen_ns) for item, each in held]
     marks = ", ".join("?" * len(whole[0]))
     connection.executemany(f"INSERT INTO files VALUES ({marks})", whole)
-    texts = [_texts(item.path, each) for item, each in held]
-    connection.executemany("INSERT INTO texts VALUES (?, ?, ?, ?, ?, ?)", texts)
+    connection.executemany(
+        "INSERT INTO texts VALUES (?, ?, ?, ?, ?, ?)", [_texts(i.path, k) for i, k in held]
+    )
+    connection.executemany("INSERT INTO briefs VALUES (?, ?, ?, ?, ?)", bonds.rows(news.documents))
     taken = [(_PATH, common_form(item.path), item.path) for item in news.documents]
     for item in news.documents:
         taken += [(_NAME, common_form(name), item.path) for name in (item.name, *item.aliases)]
@@ -424,7 +396,7 @@ def _texts(path: str, held: Kept) -> tuple[Any, ...]:
 
 def _remove(connection: sqlite3.Connection, gone: Iterable[str]) -> None:
     keys = [(path,) for path in gone]
-    for table in ("files", "texts", "taken", "others"):
+    for table in ("files", "texts", "briefs", "taken", "others"):
         connection.executemany(f"DELETE FROM {table} WHERE path = ?", keys)
 
 

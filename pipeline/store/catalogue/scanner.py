@@ -9,24 +9,25 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from pipeline.core.clock import SystemClock
+from pipeline.core.collector import collector_paused
 from pipeline.domain.authorship import By
 from pipeline.hooklib.memory_format import is_memory
 from pipeline.hooklib.ownership import OURS
 from pipeline.store.catalogue import asking, database, one_look
 from pipeline.store.catalogue.asking import Asker, Catalogued, Taken, Texts
-from pipeline.store.catalogue.database import News
+from pipeline.store.catalogue.look import Look
+from pipeline.store.catalogue.news import News
 from pipeline.store.derived.core_page import Memories
 from pipeline.store.derived.memory_index_writer import MemoryIndexWriter
 from pipeline.store.files import memory_index, scanning
-from pipeline.store.files.kept import Row, is_settled
-from pipeline.store.files.layout import GRAPH, FileStamp, folder_times, memory_files
+from pipeline.store.files.kept import Row
+from pipeline.store.files.layout import GRAPH, folder_times, memory_files
 from pipeline.store.files.scanning import Document, Snapshot
 from pipeline.store.ownership import twins
 from pipeline.store.ownership.identities import Identities
@@ -44,40 +45,6 @@ _AT_ONCE = 1_000
 """Files that are read before what they say goes into the catalogue and out of memory."""
 _AT_HAND = 64 << 20
 """Bytes of files that stay at hand where all are read: the search index is made from them at once."""
-
-
-@dataclass(slots=True)
-class _Look:
-    """One look at all files: how it began, and what it has found so far."""
-
-    snapshot: Snapshot
-    folders: dict[str, tuple[int, int]]
-    seen_ns: int
-    rows: dict[str, Row]
-    texts: Texts
-    order: list[str]
-    read: list[Document] = field(default_factory=list)
-    """Documents that the catalogue does not have as they are."""
-    state: tuple[str, int] | None = None
-    """That of the catalogue, where it was asked for its rows or need not be."""
-    in_step: bool = False
-    """Whether the catalogue has all that the last look found: its rows are not read again."""
-    all_known: bool = False
-    """Whether there is nothing but what the last look found, all of it as it was."""
-    spare: int = 0
-    """So many bytes of files may stay at hand."""
-
-    def row(self, path: str, stamp: FileStamp) -> Row | None:
-        """Return what the catalogue has of the file at `path`, None where it had another stamp."""
-        row = self.rows.get(path)
-        return row if row is not None and row.tells_of(stamp) else None
-
-    def leave(self, documents: Iterable[Document]) -> None:
-        """Leave what was read to the catalogue, but for bytes that may stay at hand."""
-        for item in documents:
-            stays = item.stamp.size <= self.spare
-            self.spare -= item.stamp.size if stays else 0
-            item.leave_to(self.texts, but_bytes=stays)
 
 
 class Scanner:
@@ -99,10 +66,12 @@ class Scanner:
         self.asker = Asker(root, keeps=keeps)
         self.asker.refill = partial(self.scan, keep=True)
         written.look_up = self._look_up
-        self._known: dict[str, Document] = {}
+        self._known: Mapping[str, Document] = {}
         self._attributed: object = None
         self._in_step: tuple[str, int] | None = None
         self._stale = False
+        self._ahead: Look | None = None
+        """What the first look starts from, if that was asked for before it."""
         self._last: Snapshot | None = None
         """What the last look found, while nothing was written through here since."""
         self._looked: tuple[float, dict[str, tuple[int, int]]] = (0.0, {})
@@ -123,20 +92,23 @@ class Scanner:
         if anew:
             self.asker.start_anew()
             self._known, self._in_step = {}, None
-        with scanning.collector_paused():
+        with collector_paused():
             look = self._look(keep, spare=_AT_HAND if anew else 0)
             self._keep(look, keep)
             self._attribute_anew(look.snapshot.documents, anyhow=not look.all_known)
         look.snapshot.problems += self._index.problems()
         look.snapshot.like(self._last)
-        if not look.all_known:
-            self._known = {
-                item.path: item
-                for item in look.snapshot.documents
-                if is_settled(item.stamp.ctime_ns, look.seen_ns)
-            }
+        self._known = look.settled()
         self._last, self._looked = look.snapshot, (began, look.folders)
         return look.snapshot
+
+    def open_ahead(self) -> None:
+        """Ask the catalogue for all that the first look starts from; that one need only look at the files."""
+        if not self._known:
+            with collector_paused():
+                self._ahead = self._begin(anew=False)
+                self._written.paths()
+                self._identities.known("")
 
     def _is_recent(self) -> bool:
         """Whether the last look will do for the answer that is under way (`one_look`)."""
@@ -277,50 +249,55 @@ class Scanner:
 
     # -- parts ------------------------------------------------------------------------------------
 
-    def _begin(self, *, anew: bool) -> _Look:
+    def _begin(self, *, anew: bool) -> Look:
         seen_ns, order = _now_ns(), list[str]()
-        texts = Texts(self.asker, order)
-        look = _Look(Snapshot(), folder_times(self._root), seen_ns, {}, texts, order)
+        look = Look(
+            Snapshot(), folder_times(self._root), seen_ns, Texts(self.asker, order), order, known=self._known
+        )
         if not self._known or anew:
             # Of before the rows: what is noted meanwhile makes it another.
             look.state = self.asker.try_to_ask(database.state, _nothing)
             look.in_step = bool(self._known) and look.state is not None and look.state == self._in_step
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None and not self._known and not anew and ahead.state == look.state:
+            ahead.folders, ahead.seen_ns = look.folders, look.seen_ns
+            return ahead
         if not self._known or (anew and not look.in_step):
-            look.rows = {row.path: row for row in self.asker.rows(mends=anew)}
+            look.take_up(self._root, self.asker.rows(mends=anew), knows=not self._known)
         return look
 
-    def _look(self, keep: bool, *, spare: int = 0) -> _Look:
+    def _look(self, keep: bool, *, spare: int = 0) -> Look:
         look = self._begin(anew=keep)
         look.spare = spare
-        same = 0
-        for path, stamp in memory_files(self._root, look.snapshot.problems, known=self._known):
-            look.order.append(path)
-            known = self._known.get(path)
+        same, was_known, found = 0, look.known.get, look.snapshot.documents
+        for path, stamp in memory_files(self._root, look.snapshot.problems, known=look.known):
+            known = was_known(path)
             if known is not None and known.stamp == stamp:
                 same += 1
-                look.snapshot.documents.append(known)
+                found.append(known)
                 if keep and not look.in_step and look.row(path, stamp) is None:
                     look.read.append(known)
                 continue
+            look.order.append(path)
             row = look.row(path, stamp)
             if row is not None:
-                look.snapshot.documents.append(Document.from_row(self._root, row, look.texts))
+                found.append(Document.from_row(self._root, row, look.texts))
             else:
                 scanning.read_into(look.snapshot, self._root, path, stamp)
-                look.read += look.snapshot.documents[-1:] if _is_last(look.snapshot, path) else []
+                look.read += found[-1:] if _is_last(look.snapshot, path) else []
             if len(look.read) >= _AT_ONCE and self.asker.kept:
                 self._put_down(look)
-        look.all_known = same == len(look.snapshot.documents) == len(self._known)
+        look.all_known = same == len(found) == len(look.known)
         return look
 
-    def _put_down(self, look: _Look) -> None:
+    def _put_down(self, look: Look) -> None:
         """Let the catalogue keep what was read so far, so that this process need not."""
         if self.asker.note(News(look.read, seen_ns=look.seen_ns, makes=True)):
             look.leave(look.read)
             look.read.clear()
 
-    def _keep(self, look: _Look, keep: bool) -> None:
-        there = self._known if look.all_known else {item.path: item for item in look.snapshot.documents}
+    def _keep(self, look: Look, keep: bool) -> None:
+        there = look.known if look.all_known else {item.path: item for item in look.snapshot.documents}
         before = self._known if look.in_step else look.rows
         gone = set[str]() if before is there else before.keys() - there
         if look.state is not None and not (look.read or gone):
@@ -349,7 +326,7 @@ class Scanner:
     def _look_up(self, path: str, stamp: str) -> str | None:
         return self.asker.try_to_ask(lambda found: database.written(found, path, stamp), _nothing)
 
-    def _knows(self, look: _Look, others: dict[str, str]) -> bool:
+    def _knows(self, look: Look, others: dict[str, str]) -> bool:
         """Whether the catalogue has the folders as they were at this look, and `others`."""
         known, last = self.asker.try_to_ask(database.folders, _no_times)
         if self._look_up("", self._written.stamp()) is None:

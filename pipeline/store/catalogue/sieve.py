@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pipeline.store.catalogue import database
+from pipeline.store.catalogue import bonds, database
 from pipeline.store.catalogue.asking import Asker, Question, Texts
 from pipeline.store.files.kept import Brief
 from pipeline.store.files.scanning import Document
@@ -28,18 +28,19 @@ class Sieve:
         """Return the paths of those whose front matter may have `word`, which is plain ASCII."""
         return self._left(documents, lambda found: database.saying(found, word))
 
-    def briefs(self, documents: Iterable[Document]) -> list[Brief]:
-        """Return what a list of `documents` needs of each; of one that was asked for before it is known.
+    def naming(self, documents: Iterable[Document], target: str) -> set[str]:
+        """Return the paths of those of which a relation may lead to what `target` names."""
+        return self._left(documents, lambda found: database.naming(found, target))
 
-        What the catalogue says is taken as it is: the rows that are shown are looked into anyway.
-        """
+    def briefs(self, documents: Iterable[Document]) -> list[Brief]:
+        """Return what a map of `documents` needs of each; of one that was asked for before it is known."""
         rows = [(item, self._briefs.get(item.path)) for item in documents]
         new = [item for item, known in rows if known is None or known[0] is not item]
         kept = self._asker.try_to_ask(database.briefs, _none) if len(new) > _MANY else {}
         for item in new:
             known = kept.get(item.path)
             fits = known is not None and item.cached and known[0] == item.digest
-            self._briefs[item.path] = (item, known[1] if known and fits else _brief(item))
+            self._briefs[item.path] = (item, known[1] if known and fits else bonds.of(item))
         if len(self._briefs) > 2 * len(rows) + _MANY:
             self._briefs = {item.path: self._briefs[item.path] for item, _ in rows}
         return [self._briefs[item.path][1] for item, _ in rows]
@@ -62,11 +63,6 @@ class Sieve:
 
 def _nobody_knows() -> None:
     return None
-
-
-def _brief(item: Document) -> Brief:
-    head = item.head
-    return Brief(head.shown_title, head.description, head.updated or head.created)
 
 
 def _none() -> dict[str, tuple[str, Brief]]:

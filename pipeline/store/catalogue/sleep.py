@@ -14,13 +14,12 @@ from pathlib import Path
 
 from pipeline.core.atomic import ensure_dir, write_atomic
 from pipeline.core.clock import parse_time
-from pipeline.domain.memory import GUESSES, HUMAN_ONLY
 from pipeline.hooklib import asleep
 from pipeline.hooklib.ownership import EDITED
 from pipeline.store.catalogue.sieve import Sieve
 from pipeline.store.derived import usage
 from pipeline.store.derived.core_page import CORE_LEAST, TOLERANCE, Memories, band, score_of
-from pipeline.store.files.kept import micros
+from pipeline.store.files.kept import IF_A_TOOLS, MAY, NO_PERSONS, micros
 from pipeline.store.files.layout import GRAPH, PRIVATE
 from pipeline.store.files.scanning import Document
 
@@ -30,8 +29,6 @@ BY_TOOLS = f"{PRIVATE}/by-tools"
 """What is noted of files that tools of schema v3 wrote: ``<digest or word> <path>`` a line."""
 _BY_HAND = "edited"
 """Stands there in place of the digest of a file that a person changed."""
-_NO_PERSONS = (*sorted(GUESSES), "imported")
-"""Origins of which no person's word is a part, unless a source says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +63,15 @@ def decay(
         for worth in memories.worths
     }
     tired = {path for path, score in scores.items() if score < CORE_LEAST - TOLERANCE}
-    saying = {word: sieve.saying(documents, word) for word in _NO_PERSONS} if tired else {}
-    in_graph = any(_in_graph(item) for item in documents)
-    named = sieve.saying(documents, '"origin":') if in_graph else set()
-    no_origin = (i for i in documents if _in_graph(i) and not (i.path in named and i.origin))
-    by_tools = _by_tools(root, no_origin)
+    by_tools = _by_tools(root, (item for item in documents if _in_graph(item) and not item.origin))
+    # What a file says itself is known of most: of a large store hardly any is looked into.
+    tended = [item for item in documents if item.path in tired and item.tended]
+    saying = {path for word in NO_PERSONS for path in sieve.saying(tended, word)} if tended else set()
     found = {}
     for item in documents:
         if item.path not in tired:
             continue
-        # Of a large store most are told apart without looking into them.
-        by_nobody = any(item.path in paths for paths in saying.values())
+        by_nobody = item.path in saying if item.tended else item.sleeps == MAY
         by_schema = item.path in by_tools
         by_person = by_tools.get(item.path) == _BY_HAND
         if (by_nobody or by_schema) and not by_person and may_sleep(item):
@@ -122,16 +117,9 @@ def may_sleep(item: Document) -> bool:
     conclusions, imports, and what a tool of schema v3 wrote and nobody changed: below ``graph/``, with an id
     and no origin.
     """
-    head = item.head
     if item.hand == EDITED:
         return False  # Somebody changed what we wrote, and it may have been the person.
-    if head.pinned or head.type_row.host_class in HUMAN_ONLY:
-        return False
-    if any(source.speaker == "person" for source in head.sources):
-        return False
-    if head.origin:
-        return head.origin in _NO_PERSONS
-    return item.path.startswith(f"{GRAPH}/") and bool(item.own_id)
+    return item.sleeps == MAY or (item.sleeps == IF_A_TOOLS and _in_graph(item))
 
 
 def is_due(root: Path, now: datetime) -> bool:

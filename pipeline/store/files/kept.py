@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from pipeline.domain.memory import Memory
+from pipeline.domain.memory import GUESSES, HUMAN_ONLY, Memory
 from pipeline.store.files.layout import FileStamp
 
+NEVER, MAY, IF_A_TOOLS = 0, 1, 2
+"""Whether a memory may be dormant or archived; the last, where a tool of schema v3 wrote it."""
+NO_PERSONS = (*sorted(GUESSES), "imported")
+"""Origins of which no person's word is a part, unless a source says so."""
 _TICK_NS = 100_000_000
 _FIRST_MOMENT = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -16,7 +21,9 @@ _FIRST_MOMENT = datetime(1970, 1, 1, tzinfo=UTC)
 class Row(NamedTuple):
     """What says without more what a file is; `seen_ns` is when it was read, `aliases` is JSON or "".
 
-    `kind` is the name of its row in the registry of types, `origin` what its front matter says it is.
+    `kind` is the name of its row in the registry of types, `origin` what its front matter says it is,
+    `changed_us` when it was last written, else created (`micros`), `wording` a sum of its description: where
+    that is another, the description is. `sleeps` is one of `NEVER`, `MAY` and `IF_A_TOOLS`.
     """
 
     path: str
@@ -34,6 +41,9 @@ class Row(NamedTuple):
     is_text: bool
     kind: str
     origin: str
+    changed_us: int | None
+    wording: int
+    sleeps: int
 
     @property
     def stamp(self) -> FileStamp:
@@ -70,12 +80,21 @@ class Worth(NamedTuple):
     since_us: int | None
 
 
+class End(NamedTuple):
+    """A relation as one memory has it: what it names, its type in capitals, whether it leads there."""
+
+    target: str
+    type: str
+    leads: bool
+    strength: float
+
+
 class Brief(NamedTuple):
-    """What a list of all memories is put in order by; `changed` is when it was last written, else created."""
+    """What is told of a memory among many, and what it is related to."""
 
     title: str
     description: str
-    changed: datetime | None
+    ends: tuple[End, ...]
 
 
 Keeper = Callable[[str], Kept | None]
@@ -92,8 +111,42 @@ def micros(moment: datetime) -> int:
     return (moment - _FIRST_MOMENT) // timedelta(microseconds=1)
 
 
+def sleeps_of(memory: Memory) -> int:
+    """Return whether a file lets its memory sleep, by what it says itself: see `sleep.may_sleep`."""
+    if memory.pinned or memory.type_row.host_class in HUMAN_ONLY:
+        return NEVER
+    if any(source.speaker == "person" for source in memory.sources):
+        return NEVER
+    if memory.origin:
+        return MAY if memory.origin in NO_PERSONS else NEVER
+    return IF_A_TOOLS
+
+
+def wording_sum(description: str) -> int:
+    """Return the sum of a description, however it is spaced."""
+    return zlib.crc32(" ".join(description.split()).encode("utf-8", "backslashreplace"))
+
+
 def worth_of(memory: Memory) -> Worth:
     """Return what decides the place of `memory` in CORE.md."""
     since = memory.created or memory.updated
     since_us = micros(since) if since else None
     return Worth(memory.path, memory.type_row.name, memory.pinned, memory.importance, since_us)
+
+
+def mirror(front: dict[str, Any], head: Memory) -> dict[str, Any]:
+    """Return the front matter with every key of schema v3 in its plain form."""
+    return {
+        **front,
+        **({"id": head.id} if head.id else {}),
+        "name": head.name,
+        "description": head.description,
+        "title": head.shown_title,
+        "type": head.type,
+        "tags": list(head.tags),
+        "importance": head.importance,
+        "confidence": head.confidence,
+        "created": head.created.isoformat() if head.created else None,
+        "updated": head.updated.isoformat() if head.updated else None,
+        "relations": list(head.relations),
+    }

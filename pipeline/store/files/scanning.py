@@ -6,11 +6,10 @@ look, unless stamped within a tenth of a second of it: a file may change twice i
 
 from __future__ import annotations
 
-import gc
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from operator import is_
 from pathlib import Path
 from typing import Any
@@ -34,7 +33,17 @@ from pipeline.store.files import called, document, faults
 from pipeline.store.files.faults import folded
 from pipeline.store.files.frontmatter_schema import aliases_in, is_retired, to_memory
 from pipeline.store.files.identity import Identity
-from pipeline.store.files.kept import Keeper, Kept, Row, Worth, worth_of
+from pipeline.store.files.kept import (
+    Keeper,
+    Kept,
+    Row,
+    Worth,
+    micros,
+    mirror,
+    sleeps_of,
+    wording_sum,
+    worth_of,
+)
 from pipeline.store.files.layout import FileStamp, Problem, inside, listed_file, read_regular
 from pipeline.store.files.memory_index import entry_of
 from pipeline.store.files.shelf import Entry
@@ -59,6 +68,7 @@ class Document:
 
     __slots__ = (
         "_aliases",
+        "_changed_us",
         "_entry",
         "_front",
         "_head",
@@ -71,7 +81,9 @@ class Document:
         "_raw",
         "_retired",
         "_root",
+        "_sleeps",
         "_title",
+        "_wording",
         "cached",
         "digest",
         "fenced",
@@ -99,6 +111,9 @@ class Document:
         self._retired: bool | None = None
         self._kind: str | None = None
         self._origin: str | None = None
+        self._changed_us: int | None = None
+        self._wording: int | None = None
+        self._sleeps: int | None = None
         self._title = ""
         self._preview = ""
         self.path = path
@@ -134,6 +149,7 @@ class Document:
         found.name, found._title, found.own_id = row.name, row.title, row.own_id
         found._aliases, found._retired = row.aliases, bool(row.retired)
         found._kind, found._origin = row.kind, row.origin
+        found._changed_us, found._wording, found._sleeps = row.changed_us, row.wording, row.sleeps
         found.fenced, found.is_text, found.cached = bool(row.fenced), bool(row.is_text), True
         return found
 
@@ -156,11 +172,14 @@ class Document:
             self.is_text,
             self.kind,
             self.origin,
+            self.changed_us,
+            self.wording,
+            sleeps_of(self._at_hand),
         )
 
     def kept(self) -> Kept:
         """Return what the catalogue keeps of it beside its row."""
-        shown, front = self.entry, _mirror(self.front, self._at_hand)
+        shown, front = self.entry, mirror(self.front, self._at_hand)
         as_json = orjson.dumps(front, default=str, option=orjson.OPT_NON_STR_KEYS)
         return Kept(self.digest, as_json, self.preview, shown.line, shown.rank[:3])
 
@@ -172,6 +191,11 @@ class Document:
         """Let go of all that `keeper` gives, which keeps it now, `but_bytes` stay at hand."""
         self._aliases = orjson.dumps(self.aliases).decode() if self.aliases else ""
         self._retired, self._kind, self._origin = self.retired, self.kind, self.origin
+        self._changed_us, self._wording, self._sleeps = (
+            self.changed_us,
+            self.wording,
+            sleeps_of(self._at_hand),
+        )
         self._front = self._memory = self._head = self._entry = None
         self._raw = self._raw if but_bytes else None
         self._keeper, self.cached = keeper, True
@@ -216,6 +240,27 @@ class Document:
     def origin(self) -> str:
         """Return what its front matter says its origin is, whatever that is."""
         return str(self.front.get("origin") or "") if self._origin is None else self._origin
+
+    @property
+    def changed_us(self) -> int | None:
+        """Return when it was last written, else created, in microseconds since 1970; None for neither."""
+        if self._wording is None:
+            at = self._at_hand.updated or self._at_hand.created
+            self._changed_us, self._wording = (
+                micros(at) if at else None,
+                wording_sum(self._at_hand.description),
+            )
+        return self._changed_us
+
+    @property
+    def wording(self) -> int:
+        """Return the sum of its description (`wording_sum`)."""
+        return wording_sum(self._at_hand.description) if self._wording is None else self._wording
+
+    @property
+    def sleeps(self) -> int:
+        """Return whether it lets itself sleep (`sleeps_of`), as its author lets it be taken."""
+        return sleeps_of(self.head) if self._sleeps is None or self.tended else self._sleeps
 
     @property
     def id(self) -> str:
@@ -350,12 +395,10 @@ class Snapshot:
         if found:
             return found
         if len(wanted) >= _LEAST_ID_PREFIX:
-            for ids in (lambda item: (item.id,), _former_ids):
-                fits = [
-                    item
-                    for item in self.documents
-                    if any(ident.startswith(wanted.lower()) for ident in ids(item))
-                ]
+            former = partial(filter, _UUID.fullmatch)
+            for ids in (lambda item: (item.id,), lambda item: former(item.aliases)):
+                start = wanted.lower()
+                fits = [item for item in self.documents if any(each.startswith(start) for each in ids(item))]
                 if len(fits) == 1:
                     return fits[0]
         return names.get(slugify(wanted)) if wanted else None
@@ -404,37 +447,3 @@ def read_into(snapshot: Snapshot, root: Path, path: str, stamp: FileStamp | None
         snapshot.unread.append(path)
         why, fix = (error.args[0], error.fix) if isinstance(error, StoreError) else (cause(error), "")
         snapshot.problems.append(Problem(path, 0, why, fix))
-
-
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """Keep the garbage collector from walking a growing store over and over: a look makes no garbage."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
-
-
-def _mirror(front: dict[str, Any], head: Memory) -> dict[str, Any]:
-    """Return the front matter with every key of schema v3 in its plain form."""
-    return {
-        **front,
-        **({"id": head.id} if head.id else {}),
-        "name": head.name,
-        "description": head.description,
-        "title": head.shown_title,
-        "type": head.type,
-        "tags": list(head.tags),
-        "importance": head.importance,
-        "confidence": head.confidence,
-        "created": head.created.isoformat() if head.created else None,
-        "updated": head.updated.isoformat() if head.updated else None,
-        "relations": list(head.relations),
-    }
-
-
-def _former_ids(item: Document) -> list[str]:
-    return [alias for alias in item.aliases if _UUID.fullmatch(alias)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -47,6 +47,7 @@ _FIELDS = ("id", "type", "from_id", "to_id", "from_title", "to_title", "strength
 _ID, _STRENGTH = 4, 10
 """Where these stand in a row, behind the stamp and the time of the look."""
 _Held = dict[str, list[Any]]
+Stamps = dict[str, FileStamp | None]
 
 
 @dataclass(slots=True)
@@ -73,29 +74,46 @@ def all_edges(root: Path, *, keep: bool = False) -> EdgeFiles:
     return found
 
 
-def state_of(root: Path) -> object:
-    """Return what is another value as soon as an edge file comes, goes, or is written to; none is read."""
+def state_of(root: Path) -> Stamps:
+    """Return what is another value as soon as an edge file comes, goes, or is written to; none is read.
+
+    What is no file has no stamp.
+    """
+    stamps: Stamps = {}
     if not has_edges(root):
-        return None
-    stamps: dict[str, tuple[int, int, int]] = {}
+        return stamps
     with os.scandir(root / EDGES) as found:
         for entry in found:
             with suppress(FileNotFoundError):
-                seen = entry.stat(follow_symlinks=False)
-                stamps[entry.name] = (seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns)
+                is_file = entry.is_file(follow_symlinks=False)
+                path = f"{EDGES}/{entry.name}"
+                stamps[path] = FileStamp.of(entry.stat(follow_symlinks=False)) if is_file else None
     return stamps
+
+
+def ends(root: Path, stamps: Stamps) -> Iterator[tuple[str, str, str, float]]:
+    """Yield start, end, type and strength of each edge by the order of their paths; `stamps` as seen now."""
+    for row in Listing(root, stamps=stamps).rows().values():
+        yield row[_ID + 2], row[_ID + 3], row[_ID + 1].upper(), row[_STRENGTH]
 
 
 class Listing:
     """One look at the stamps of all edge files of the store at `root`; few of them are read for it."""
 
-    def __init__(self, root: Path, problems: list[Problem] | None = None) -> None:
+    def __init__(
+        self, root: Path, problems: list[Problem] | None = None, *, stamps: Stamps | None = None
+    ) -> None:
         self._root = root
         self._problems = [] if problems is None else problems
         there = has_edges(root)
         self._held = _kept(root) if there else {}
         self._seen_ns = int(times.now() * 1e9)
-        self._files = list(files_in(root, EDGES, self._problems, known=self._held)) if there else []
+        self._files: list[tuple[str, FileStamp]] = []
+        if stamps is not None and stamps.keys() <= self._held.keys() and None not in stamps.values():
+            # All are known by name: to judge them again would take longer than the look.
+            self._files = [(path, stamp) for path in sorted(stamps) if (stamp := stamps[path])]
+        elif there:
+            self._files = list(files_in(root, EDGES, self._problems, known=self._held))
 
     def stamp(self) -> str:
         """Return what is another text as soon as a file comes, goes, or is written to."""

@@ -16,11 +16,15 @@ _ONE_BY_ONE = 8
 """Memories of one round that are looked for by their ids; from then on all relations are read."""
 
 
-class Saying(Protocol):
-    """Whoever finds the documents in whose front matter a word stands; a store's `Sieve` does."""
+class Naming(Protocol):
+    """Whoever finds the documents of which a relation leads somewhere; a store's `Sieve` does."""
 
     def saying(self, documents: Iterable[Document], word: str) -> set[str]:
         """Return the paths of those whose front matter may have `word`."""
+        ...
+
+    def naming(self, documents: Iterable[Document], target: str) -> set[str]:
+        """Return the paths of those of which a relation may lead to what `target` names."""
         ...
 
 
@@ -41,7 +45,7 @@ class Step:
 class Graph:
     """The relations of `documents`, all memories of a store; `sieve` finds the few that name one."""
 
-    def __init__(self, documents: Sequence[Document], sieve: Saying) -> None:
+    def __init__(self, documents: Sequence[Document], sieve: Naming) -> None:
         self._documents = documents
         self._sieve = sieve
         self._ends = Ends(documents)
@@ -102,7 +106,7 @@ class Graph:
             yield from self._everything().get(document.path, ())
             return
         names = [name for name in (document.id, document.own_id) if name]
-        paths = {path for name in dict.fromkeys(names) for path in self._sieve.saying(self._documents, name)}
+        paths = {path for name in dict.fromkeys(names) for path in self._sieve.naming(self._documents, name)}
         for other in self._documents:
             if other.path in paths and other.path != document.path:
                 for link in relations_of(other):

@@ -76,8 +76,8 @@ def _found_by(history: Iterable[Generation]) -> Iterator[HandEdit]:
 
 def _standing(root: Path, snapshot: Snapshot, written: WrittenLog) -> Iterator[HandEdit]:
     present = {document.path: document.digest for document in snapshot.documents}
-    moved = set(present.values())
     changed = {path: ours for path, ours in written.digests()[1].items() if ours != present.get(path)}
+    moved = set(present.values()) if changed else set()
     for path, ours in sorted(changed.items()):
         try:
             at = datetime.fromtimestamp((root / path).lstat().st_mtime, UTC)

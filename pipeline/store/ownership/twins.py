@@ -23,13 +23,15 @@ def part(root: Path, documents: Sequence[Document], written: WrittenLog, identit
     An id stays with the file that Reverie wrote with it, else with the one known by it before, else with the
     oldest. Every other one has that as its `twin`.
     """
-    groups: dict[str, list[Document]] = defaultdict(list)
     for item in documents:
         item.twin = ""
+    # Nearly always all are of their own.
+    if len({item.id for item in documents} - {""}) == len(documents):
+        return
+    groups: dict[str, list[Document]] = defaultdict(list)
+    for item in documents:
         if item.id:
             groups[item.id].append(item)
-    if len(groups) == len(documents):
-        return
     taken = set(groups)
     present = {item.path for item in documents}
 

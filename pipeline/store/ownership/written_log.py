@@ -150,13 +150,20 @@ class WrittenLog:
 
     def _read(self, raw: bytes) -> None:
         # A torn or odd line: its file then counts as hand-edited, which only makes us careful.
-        for value in jsonl.parse(raw, orjson.loads).values:
+        for line in raw.split(b"\n"):
+            try:
+                value = orjson.loads(line)
+            except orjson.JSONDecodeError:
+                continue
             self._lines += 1
-            match value:
-                case [str(path), ""]:
-                    self._digests.pop(path, None)
-                case [str(path), str(digest)]:
+            if type(value) is not list or len(value) != 2:
+                continue
+            path, digest = value
+            if type(path) is str and type(digest) is str:
+                if digest:
                     self._digests[path] = digest
+                else:
+                    self._digests.pop(path, None)
 
 
 def was_written(root: Path, path: str, digest: str) -> bool:

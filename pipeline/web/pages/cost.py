@@ -138,6 +138,3 @@ def _bar(taken: Taken, all_of_them: Sequence[Taken]) -> dict[str, Any]:
     measure = "dollars" if any(each.dollars for each in all_of_them) else "tokens"
     most = max(_amount(each, measure) for each in all_of_them)
     return {"taken": taken, "width": _width(_amount(taken, measure) / most if most else 0.0)}
-
-
-PAGES = (("cost", cost, ("GET",)),)

@@ -8,7 +8,8 @@ from typing import Any
 
 from starlette.responses import Response
 
-from pipeline.app import days, diary, inbox
+from pipeline.app import days, diary
+from pipeline.app.waiting import number_waiting
 from pipeline.core.errors import UsageError
 from pipeline.web.visit import Visit
 
@@ -61,7 +62,7 @@ def day(visit: Visit) -> Response:
         start=start,
         room=room,
         is_today=name == today,
-        waiting=inbox.number_waiting(app) if name == today else 0,
+        waiting=number_waiting(app) if name == today else 0,
         before=_near(moment, -1),
         after=_near(moment, 1) if name < today else "",
         everywhere=everywhere,
@@ -132,6 +133,3 @@ def _deeds(counts: days.Counts) -> int:
     """Return how much happened on a day."""
     became = counts.learned + counts.changed + counts.forgotten
     return counts.turns + counts.episodes + became + counts.recalled
-
-
-PAGES = (("today", day, ("GET",)), ("timeline", timeline, ("GET",)))

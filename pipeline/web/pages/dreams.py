@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.responses import Response
 
-from pipeline.app import dream_reports, inbox, undoing
+from pipeline.app import dream_reports
 from pipeline.app.changes import MemoryChange
 from pipeline.app.dream_reports import Dream, Turned
+from pipeline.app.waiting import put_by
 from pipeline.core.clock import parse_time
 from pipeline.core.errors import OvertakenError, UsageError
 from pipeline.core.zone import local
@@ -19,6 +20,9 @@ from pipeline.domain.operations import is_doubted
 from pipeline.text.humanize import count
 from pipeline.web.listed import ROWS
 from pipeline.web.visit import Visit
+
+if TYPE_CHECKING:
+    from pipeline.app.undoing import Part
 
 _WILL = {
     "created": "will be taken away",
@@ -61,7 +65,7 @@ def _page(visit: Visit, run: str, wrong: OvertakenError | None = None) -> Respon
         "Dreams",
         status=400 if wrong else 200,
         wrong=wrong,
-        way=undoing.in_the_way(visit.app, wrong) if wrong else None,
+        way=_in_the_way(visit, wrong) if wrong else None,
         rows=rows,
         start=start,
         most=ROWS,
@@ -80,8 +84,16 @@ def _was_last_night(now: datetime, at: str) -> bool:
     return moment is not None and today - _EVENING <= local(moment) < today.replace(hour=_NOON)
 
 
+def _in_the_way(visit: Visit, wrong: OvertakenError) -> Any:
+    from pipeline.app import undoing
+
+    return undoing.in_the_way(visit.app, wrong)
+
+
 def undo(visit: Visit) -> Response:
     """Undo a dream, or put back what it did where it was undone."""
+    from pipeline.app import undoing
+
     run, base = visit.given("run"), visit.given("dream")
     if not run or not base:
         raise UsageError("which dream?", fix="Use the button of the page.")
@@ -107,7 +119,7 @@ def _told_of(visit: Visit, dream: Dream) -> dict[str, Any]:
         "report": report,
         "later": [item for item in report.refused if item.get("later")],
         "waiting": [item for item in others if item["to_inbox"]],
-        "put": inbox.put_by(visit.app, report.run_id),
+        "put": put_by(visit.app, report.run_id),
         "refused": [item for item in others if not item["to_inbox"]],
         "yours": [name for name in report.left_alone if name not in report.nobodys],
         "effect": _effect(dream_reports.still_to_turn(visit.app, dream), _WILL, "will be as before"),
@@ -128,7 +140,7 @@ def _effect(changes: Iterable[MemoryChange], words: Mapping[str, str], otherwise
     return ", ".join(parts)
 
 
-def _message(parts: Iterable[undoing.Part], turned: Turned) -> str:
+def _message(parts: Iterable[Part], turned: Turned) -> str:
     """Return what came of an undo."""
     undone = [part.undone for part in parts]
     again = any(item.again for item in undone)
@@ -152,6 +164,3 @@ def _named(names: Sequence[str]) -> str:
     more = len(names) - _MOST_NAMED
     shown = [*names[:_MOST_NAMED], *([f"{more} more"] if more > 0 else [])]
     return " and ".join(part for part in (", ".join(shown[:-1]), shown[-1]) if part)
-
-
-PAGES = (("dreams", shelf, ("GET",)), ("dreams/undo", undo, ("POST",)))

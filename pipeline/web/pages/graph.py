@@ -85,10 +85,3 @@ def _chosen(visit: Visit) -> dict[str, Any]:
 
 def _address(visit: Visit, _: int, spot: Spot) -> str:
     return visit.url(f"memory/{quote(spot.name, safe='')}", scope=spot.scope)
-
-
-PAGES = (
-    ("graph", graph, ("GET",)),
-    ("graph/picture", picture, ("GET",)),
-    ("graph/list", listed, ("GET",)),
-)

@@ -13,8 +13,6 @@ from pipeline.app.status import mends
 from pipeline.core import paths
 from pipeline.core.errors import InputError, UsageError
 from pipeline.core.home import Home
-from pipeline.diagnostics import doctor
-from pipeline.diagnostics.audit import audit
 from pipeline.domain.finding import Finding
 from pipeline.text.humanize import ago, count
 from pipeline.web import live
@@ -132,10 +130,14 @@ def _examined(visit: Visit) -> dict[str, Any]:
 
 def _doctor(visit: Visit) -> list[Finding]:
     """Return what doctor finds, by stores of its own: it reads them whole, and other pages wait for none."""
+    from pipeline.diagnostics import doctor
+
     return doctor.examine(visit.apart)
 
 
 def _audited(visit: Visit) -> dict[str, Any]:
+    from pipeline.diagnostics.audit import audit
+
     app = visit.app
     # Whose project another folder belongs to, it says itself.
     project = None if visit.choice.key else paths.project_root(visit.setting.folder)
@@ -162,12 +164,3 @@ def _findings(found: Sequence[Finding], of_what: str, *, worst_first: bool = Tru
         "tones": TONES,
         "clean": not words,
     }
-
-
-PAGES = (
-    ("health", health, ("GET",)),
-    ("health/state", state, ("GET",)),
-    ("health/doctor", examination, ("GET",)),
-    ("health/trouble", trouble, ("GET",)),
-    ("health/stream", stream, ("GET",)),
-)

@@ -240,11 +240,3 @@ def _named(rows: Sequence[dict[str, Any]]) -> str:
     if len(rows) == 1:
         return clipped(str(rows[0]["name"]), _DONE_CHARS)
     return count(len(rows), "item")
-
-
-PAGES = (
-    ("inbox", shelf, ("GET",)),
-    ("inbox/item", piece, ("GET",)),
-    ("inbox/decide", decide, ("POST",)),
-    ("inbox/undo", undo, ("POST",)),
-)

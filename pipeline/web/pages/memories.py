@@ -10,7 +10,6 @@ from starlette.responses import Response
 from pipeline.app import listing
 from pipeline.app.application import App
 from pipeline.web.listed import MOST_FROM, ROWS, listed
-from pipeline.web.pages import memory
 from pipeline.web.visit import Visit
 
 _LEFT = "left"
@@ -46,6 +45,3 @@ def _gone(visit: Visit, app: App, start: int) -> Response:
         words=visit.asked("q"),
         **values,
     )
-
-
-PAGES = (("", shelf, ("GET",)), *memory.PAGES)

@@ -123,11 +123,3 @@ def _tally(found: Look) -> list[tuple[str, str, int]]:
     for item in every:
         numbers[item.fate] = numbers.get(item.fate, 0) + 1
     return [(*_FATES.get(fate, ("", fate)), number) for fate, number in numbers.items()]
-
-
-PAGES = (
-    ("runs", shelf, ("GET",)),
-    ("runs/rerun", rerun, ("POST",)),
-    ("runs/{id}/bundle", download, ("GET",)),
-    ("runs/{id}", whole, ("GET",)),
-)

@@ -88,6 +88,3 @@ def _machines(scope: App, asks: bool) -> dict[str, Any]:
         "conflicts": _conflicts(found["conflicts"]),
         "out": in_step.stays_out(found["held"], found["refused"], found["odd"]),
     }
-
-
-PAGES = (("shared", sharing, ("GET",)),)

@@ -111,6 +111,3 @@ def _matrix(names: Sequence[str], counts: Sequence[Sequence[int]]) -> list[dict[
 
 def _day(moment: int | None) -> str:
     return "" if moment is None else zone.day(datetime.fromtimestamp(moment / 1000, UTC))
-
-
-PAGES = (("tools", tools, ("GET",)),)
