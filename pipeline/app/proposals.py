@@ -140,12 +140,12 @@ def planned_by(app: App, store: Store, found: InboxItem, *, seen: bool = False) 
     Raises InputError for what may not be kept, StoreError where the memory is gone, ConflictError where
     somebody edited it by hand since, unless that was `seen`.
     """
-    now = app.clock.now()
     if found.kind.startswith("dream:"):
         return _dreamt(app, store, found)
     if found.kind == OFFERED:
         shared, door = offered.planned(app, store, found)
         return Planned(shared, found, door)
+    now = app.clock.now()
     door = Door(store, now=now, approved=True)
     snapshot = store.scan()
     if found.kind == "conflict":
@@ -307,11 +307,8 @@ def _changed(target: Document, found: InboxItem) -> ConflictError:
     show, edit, reject = (f"`reverie inbox {word} {found.id}`" for word in ("show", "edit", "reject"))
     if found.kind == "retire":
         edit = f"`reverie forget {target.name}`"
-    return ConflictError(
-        "it changed since this was proposed",
-        file=target.path,
-        fix=f"See {show}, then {edit} or {reject}.",
-    )
+    fix = f"See {show}, then {edit} or {reject}."
+    return ConflictError("it changed since this was proposed", file=target.path, fix=fix)
 
 
 def _dreamt(app: App, store: Store, found: InboxItem) -> Planned:
