@@ -49,7 +49,13 @@ def facts_of_team(found: Standing, now: datetime) -> Facts:
         ("in step", _when(found.last, now)),
         *([("trouble", found.error)] if found.error else []),
         *([("asked", _asked(found.asked))] if found.asked else []),
+        *([("in batches", _flying(found.flying))] if found.flying and found.flying["requests"] else []),
     ]
+
+
+def _flying(under_way: Mapping[str, Any]) -> str:
+    requests, sent = count(under_way["requests"], "request"), count(under_way["batches"], "batch", "batches")
+    return f"{requests} in {sent}, ${under_way['dollars']:.2f} at most"
 
 
 def backlogs(found: Standing) -> Facts:

@@ -33,7 +33,7 @@ from pipeline.sharing.state import Share, State, Tell, machine_id, untold
 from pipeline.sharing.travelling import team_repository_of
 from pipeline.store import Put
 from pipeline.store.ownership import access
-from pipeline.team import members, queue, schema, spending
+from pipeline.team import batches, members, queue, schema, spending
 from pipeline.team.connecting import parse, within
 from pipeline.verify.flaw import Flaw
 
@@ -87,13 +87,17 @@ class Parting:
     nobody_invites: bool
 
 
+_THERE = ("members", "machines", "costs", "queue", "caps", "flying")
+
+
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How this project stands with its team; five values are None where its database was not asked.
+    """How this project stands with its team; six values are None where its database was not asked.
 
     These are `members`, `machines`, `costs`, what calls of a model for the team cost by member and project,
-    `queue`, how far each member's backlog is, and `caps`, what is spent of each. `asked` counts the
-    questions for a person, where two changed the same: the `conflicts`.
+    `queue`, how far each member's backlog is, and `caps`, what is spent of each. `flying` is what this
+    login has under way in batches. `asked` counts the questions for a person, where two changed the same:
+    the `conflicts`.
     """
 
     team: str
@@ -111,6 +115,7 @@ class Standing:
     costs: list[dict[str, Any]] | None
     queue: list[dict[str, Any]] | None
     caps: dict[str, dict[str, float]] | None
+    flying: dict[str, Any] | None = None
     asked: int = 0
     conflicts: tuple[Conflict, ...] = ()
 
@@ -316,7 +321,7 @@ def status(app: App, *, ask: bool = True) -> Standing:
         [{"name": item.name, "why": item.why} for item in state.held.values()],
         [{"name": item.name, "why": item.why} for item in state.refused.values()],
         state.odd,
-        **{name: there.get(name) for name in ("members", "machines", "costs", "queue", "caps")},
+        **{name: there.get(name) for name in _THERE},
         asked=len(conflicts),
         conflicts=conflicts,
     )
@@ -420,8 +425,9 @@ def _people(connection: Any, team: str) -> dict[str, Any]:
         {"person": named.get(item.login, item.login), **values_of(item)}
         for item in queue.progress(connection, team)
     ]
-    caps = _caps(connection, team)
-    return {"members": people, "machines": machines, "costs": costs, "queue": rows, "caps": caps}
+    flying = values_of(batches.flying(connection, team))
+    flying["dollars"] = float(flying["dollars"])
+    return dict(zip(_THERE, (people, machines, costs, rows, _caps(connection, team), flying), strict=True))
 
 
 def _caps(connection: Any, team: str) -> dict[str, dict[str, float]]:

@@ -117,6 +117,9 @@ def test_a_backlog_is_read_in_batches_at_half_the_price(work, laptop, box, api, 
     flying = work.as_("ann", batches.flying, work.team)
     assert (flying.batches, flying.requests) == (1, NUMBER)
     assert flying.dollars == spent(work) > 0
+    assert f"{NUMBER} requests in 1 batch, ${float(flying.dollars):.2f} at most" in " ".join(
+        laptop.reverie("team", "status").stdout.split()
+    )
     # Nothing came yet, so a second look asks nothing.
     assert look(work, box)[0] == 0
     assert len(api.batches) == 1
