@@ -262,6 +262,12 @@ def register(connection: psycopg.Connection[Any]) -> int:
     return int(row[0])
 
 
+def is_registered(connection: psycopg.Connection[Any], worker: int) -> bool:
+    """Whether a worker is known there; one that had nothing to do for a day is forgotten."""
+    row = connection.execute("SELECT 1 FROM procrastinate_workers WHERE id = %s", [worker]).fetchone()
+    return row is not None
+
+
 def beat(connection: psycopg.Connection[Any], worker: int) -> None:
     """Note that a worker lives."""
     from procrastinate.sql import queries
@@ -305,6 +311,7 @@ def retry_failed(connection: psycopg.Connection[Any], team: str) -> int:
     ).fetchall()
     for (job,) in rows:
         connection.execute(queries["retry_job"], _again(job, None))
+        connection.execute("UPDATE procrastinate_jobs SET args = args - 'canceled' WHERE id = %s", [job])
     return len(rows)
 
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("reverie.worker")
 ABSENT_SECONDS = 600.0
 """So long a transcript waits that is not on the machine which had its turn."""
+CANCELED = "canceled; `reverie process --team --cancel` takes it back"
 Do = Callable[[Table, str, TeamCalls, Item], bool]
 """Reads what is left of one transcript, and settles its job."""
 
@@ -99,29 +100,32 @@ class TeamBatches:
 
     def end(self) -> None:
         """Give the leases back, but for what is under way: this machine goes on with it, if it comes soon."""
-        for folder in list(self._folders.values()):
-            if not self._has_order:
-                self._let_go(folder)
+        self._let_all_go()
         if self._pulse is not None:
             self._pulse.__exit__()
 
-    def look(self) -> bool:
-        """Do what can be done now; False where that is nothing. Raises TeamError, as the database does."""
+    def look(self, *, may_begin: bool = True) -> bool:
+        """Do what can be done now; False where that is nothing. Raises TeamError, as the database does.
+
+        Without `may_begin` only what is under way goes on: what was paid for is taken all the same.
+        """
+        if not self._folders and time.monotonic() < self._due:
+            return False
         self._take_folders()
         if not self._folders:
             return False
         if time.monotonic() < self._due:
             return self._finish()
         try:
-            self._read()
+            has_looked = self._read(may_begin=may_begin)
         except TeamError:
             raise
         except (ReverieError, OSError, *ODD_DATA) as error:
             LOG.warning("batches for %s: %s", self._table.served.name, cause(error))
             self._wait(cause(error), MINUTE)
+            self._let_all_go()
             return False
-        self._finish()
-        return True
+        return self._finish() or has_looked
 
     # -- folders ----------------------------------------------------------------------------------
 
@@ -149,6 +153,12 @@ class TeamBatches:
             self._pulse.__enter__()
         return self._pulse
 
+    def _let_all_go(self) -> None:
+        """Leave the folders to others, unless something of them is under way here."""
+        for folder in list(self._folders.values()):
+            if not self._has_order:
+                self._let_go(folder)
+
     def _let_go(self, folder: _Folder) -> None:
         self._beating.drop(folder.token)
         with suppress(TeamError):  # It runs out by itself.
@@ -166,8 +176,8 @@ class TeamBatches:
 
     # -- the order --------------------------------------------------------------------------------
 
-    def _read(self) -> None:
-        """Look at the order there is, or make one."""
+    def _read(self, *, may_begin: bool) -> bool:
+        """Look at the order there is, or make one; False where there is none."""
         calls = TeamCalls(self._table.line, self._table.served.team, self._machine, self._holds_all, "")
         items = self._refresh()
         with self._worker(calls) as worker:
@@ -181,8 +191,9 @@ class TeamBatches:
             runner = BatchRunner(
                 worker.context, worker.extraction, TeamBooks(calls, lambda: list(self._tokens()))
             )
-            if order is None:
+            if order is None and may_begin:
                 order = self._ordered(worker, runner)
+            self._has_order = order is not None
             found = self._look_at(worker, runner, order, items) if order is not None else None
             read = _keys_of(ledger, order) | self._nothing_whole
             self._ready = [
@@ -195,6 +206,7 @@ class TeamBatches:
             ]
         self._has_order = found is not None and found.wait is not None
         self._wait(found.reason if found else "", found.wait or 0.0 if found else 0.0)
+        return found is not None
 
     def _tokens(self) -> Iterator[str]:
         return (folder.token for folder in self._folders.values())
@@ -291,7 +303,7 @@ class TeamBatches:
         if found and not any(each.status in TO_READ for each in found):
             return False
         self._table.ask(queue.put_back, folder.token, item, seconds=None)
-        self._tell(f"{item.key}: canceled; `reverie process --team --cancel` takes it back")
+        self._tell(f"{item.key}: {CANCELED}")
         return True
 
     def _finish(self) -> bool:

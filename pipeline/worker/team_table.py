@@ -42,8 +42,8 @@ class Table:
 
     @property
     def number(self) -> int:
-        """Return the number of this worker there."""
-        if self._number is None:
+        """Return the number of this worker there; it gets another one where that was forgotten."""
+        if self._number is None or not self.ask_plain(queue.is_registered, self._number):
             self._number = int(self.line.ask(queue.register))
         return self._number
 

@@ -29,6 +29,7 @@ from pipeline.core.errors import (
     ReverieError,
     SpendError,
     TeamError,
+    UnreadableError,
     cause,
 )
 from pipeline.domain.job import Job
@@ -94,7 +95,7 @@ class TeamWorker:
         self._worker = worker
         self._stop = stop
         self._tell = tell
-        self._closed_until: dict[str, float] = {}
+        self._closed: dict[str, tuple[float, str]] = {}
         self._batches: dict[str, TeamBatches] = {}
         self.done = Done()
 
@@ -140,10 +141,13 @@ class TeamWorker:
     def _look(self, table: Table) -> bool:
         """Work at one queue of a team; False where there is none, or nothing can be asked now."""
         try:
-            if self._is_closed(table):
+            until, why = self._closed.get(table.served.team, (0.0, ""))
+            if time.monotonic() < until:
+                self.done.waiting = self.done.waiting or why
                 return False
+            is_capped = self._is_capped(table)
             in_batches = self._batches[table.served.team]
-            for found in table.ask(queue.waiting, self._machine):
+            for found in () if is_capped else table.ask(queue.waiting, self._machine):
                 if not self._is_here(found):
                     self.done.absent.add(found.key)
                     continue
@@ -152,7 +156,7 @@ class TeamWorker:
                 token = held or table.ask(queue.take, found.name, self._machine)
                 if token is not None:
                     return self._serve(table, found, token, is_kept=held is not None)
-            if in_batches.look():
+            if in_batches.look(may_begin=not is_capped):
                 return True
             self.done.waiting = self.done.waiting or in_batches.waiting
         except TeamError as error:
@@ -306,12 +310,10 @@ class TeamWorker:
         if self.done.waiting != why:
             self._tell(f"waiting: {why}")
         self.done.waiting = why
-        self._closed_until[table.served.team] = time.monotonic() + CLOSED_SECONDS
+        self._closed[table.served.team] = (time.monotonic() + CLOSED_SECONDS, why)
 
-    def _is_closed(self, table: Table) -> bool:
-        """Whether a cap is reached, or nothing was to be had from the provider a moment ago."""
-        if time.monotonic() < self._closed_until.get(table.served.team, 0.0):
-            return True
+    def _is_capped(self, table: Table) -> bool:
+        """Whether a cap is reached, so that nothing new is asked."""
         reached = [
             f"${most:.2f} a {span}"
             for span, (so_far, most) in table.ask(spending.caps).items()
@@ -332,8 +334,11 @@ class TeamWorker:
     def _file(self, key: str) -> Path | None:
         for root in self._roots:
             path = root / key
-            if path.resolve().is_relative_to(root.resolve()) and stat_of(path) is not None:
-                return path
+            try:
+                if path.resolve().is_relative_to(root.resolve()) and stat_of(path) is not None:
+                    return path
+            except (UnreadableError, OSError, RuntimeError) as error:  # A loop of links is the last.
+                LOG.warning("%s: %s", key, cause(error))
         return None
 
 

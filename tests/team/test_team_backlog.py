@@ -6,6 +6,7 @@ from decimal import Decimal
 import pytest
 
 from pipeline.team import connecting, queue, spending
+from pipeline.worker.team_table import Served, Table
 from tests.support.loopback import serving, well
 from tests.support.team_machines import Machine, keep_facts, said_in, talk, telling
 
@@ -202,3 +203,28 @@ def test_the_queue_stands_in_the_status(work, laptop):
     (mine,) = [row for row in laptop.told("team", "status")["queue"] if row["person"] == "Ann"]
     assert (mine["waiting"], mine["read"]) == (6, 0)
     assert "6 wait" in laptop.reverie("team", "status").stdout
+
+
+def test_a_worker_that_was_forgotten_meanwhile_gets_another_number(work):
+    served = Served(connecting.parse(work.server.url("ann")), work.team, work.name)
+    table = Table(served, attempts=3)
+    first = table.number
+    assert table.number == first
+    work.server.sql("DELETE FROM reverie_queue.procrastinate_workers")
+    work.as_("ann", queue.defer, work.team, [queue.Wanted("p/s.jsonl", "p")])
+    (found,) = work.as_("ann", queue.waiting, work.team, "box")
+    item = table.fetch(found.name)
+    assert item.key == "p/s.jsonl"
+    table.end()
+
+
+def test_a_transcript_that_became_a_loop_of_links_ends_no_worker(work, laptop, tmp_path, api):
+    give(laptop)
+    lost = next(laptop.projects.glob("*project-0/00000000*.jsonl"))
+    lost.unlink()
+    lost.symlink_to(lost.name)
+    box = Machine(tmp_path / "box", api.environment, laptop.projects)
+    code, out, err = ended(box.begin(work.name, work.server.url("ann"), "--until-empty", "--json"))
+    assert code == 0, err
+    assert json.loads(out)["read"] == 4
+    assert json.loads(out)["absent"]

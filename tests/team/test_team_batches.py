@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from pipeline.team import batches, queue, spending
+from pipeline.team import batches, leases, queue, spending
 from tests.support.batch_api import serving_batches
 from tests.support.loopback import well
 from tests.support.model import is_second
@@ -283,3 +283,77 @@ def test_nothing_that_was_said_is_in_what_tells_a_question(work, laptop, box):
     text = " ".join(row for (row,) in rows)
     assert len(rows) == NUMBER
     assert "port" not in text and "project" not in text
+
+
+def test_what_is_paid_for_is_taken_though_a_cap_is_reached_by_then(work, laptop, box, api):
+    give(laptop)
+    look(work, box)
+    api.end()
+    assert laptop.reverie("team", "cap", "day", "0.01").returncode == 0
+    code, found, err = look(work, box)
+    assert code == 0, err
+    assert "cap of $0.01 a day is reached" in found["waiting"]
+    assert asked(api) == (ALL, 0)
+    # What was reserved for it is free again, and the rest fits below the cap.
+    assert spent(work) < Decimal("0.01")
+    assert laptop.reverie("team", "cap", "day", "none").returncode == 0
+    assert finish(work, box, api) == NUMBER
+    assert asked(api) == (ALL, NUMBER)
+
+
+def test_the_provider_is_asked_to_end_a_batch_though_a_cap_is_reached(work, laptop, box, api):
+    give(laptop)
+    look(work, box)
+    assert laptop.reverie("team", "cap", "day", "0").returncode == 0
+    laptop.told("process", "--team", "--cancel")
+    code, _, err = look(work, box)
+    assert code == 0, err
+    assert api.batches[0].canceling
+
+
+def test_a_transcript_that_is_gone_holds_up_nobody(work, laptop, box, api):
+    give(laptop)
+    # The later one of its folder.
+    next(laptop.projects.glob("*project-1/00000003*.jsonl")).unlink()
+    for _ in range(3):
+        code, _, err = look(work, box)
+        assert code == 0, err
+        api.end()
+    assert box.facts() == {telling(number): 1 for number in range(3)}
+    assert work.as_("ann", queue.open_of_mine, work.team) == 1
+    assert not work.as_("ann", leases.held, work.team)
+
+
+def test_what_was_canceled_is_read_when_it_is_given_again(work, laptop, box, api):
+    give(laptop)
+    look(work, box)
+    laptop.told("process", "--team", "--cancel")
+    look(work, box)
+    api.end()
+    look(work, box)
+    give(laptop)
+    assert finish(work, box, api) == NUMBER
+    assert box.facts() == ALL
+
+
+def test_what_was_canceled_is_put_off_by_whoever_takes_over(work, laptop, box, tmp_path, api):
+    give(laptop)
+    look(work, box)
+    laptop.told("process", "--team", "--cancel")
+    run_out(work)
+    other = Machine(tmp_path / "other", api.environment, laptop.projects)
+    code, _, err = look(work, other)
+    assert code == 0, err
+    assert laptop.told("process", "--team", "--cancel")["taken_back"] == NUMBER
+    assert (len(api.batches), api.single) == (1, [])
+
+
+def test_who_can_ask_in_no_batches_keeps_no_folder_from_others(work, laptop, box, tmp_path, api):
+    give(laptop)
+    other = Machine(tmp_path / "other", api.environment, laptop.projects)
+    process = other.begin(work.name, work.server.url("ann"), REVERIE_MODEL__PROVIDER="offline")
+    assert next(line for line in process.stderr if line.startswith("waiting: "))
+    look(work, box)
+    process.terminate()
+    process.communicate(timeout=120)
+    assert [len(batch.requests) for batch in api.batches] == [NUMBER]
