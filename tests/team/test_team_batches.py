@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from pipeline.team import batches, leases, queue, spending
+from pipeline.team import batches, queue, spending
 from tests.support.batch_api import serving_batches
 from tests.support.loopback import well
 from tests.support.model import is_second
@@ -311,19 +311,6 @@ def test_the_provider_is_asked_to_end_a_batch_though_a_cap_is_reached(work, lapt
     assert api.batches[0].canceling
 
 
-def test_a_transcript_that_is_gone_holds_up_nobody(work, laptop, box, api):
-    give(laptop)
-    # The later one of its folder.
-    next(laptop.projects.glob("*project-1/00000003*.jsonl")).unlink()
-    for _ in range(3):
-        code, _, err = look(work, box)
-        assert code == 0, err
-        api.end()
-    assert box.facts() == {telling(number): 1 for number in range(3)}
-    assert work.as_("ann", queue.open_of_mine, work.team) == 1
-    assert not work.as_("ann", leases.held, work.team)
-
-
 def test_what_was_canceled_is_read_when_it_is_given_again(work, laptop, box, api):
     give(laptop)
     look(work, box)
@@ -334,18 +321,6 @@ def test_what_was_canceled_is_read_when_it_is_given_again(work, laptop, box, api
     give(laptop)
     assert finish(work, box, api) == NUMBER
     assert box.facts() == ALL
-
-
-def test_what_was_canceled_is_put_off_by_whoever_takes_over(work, laptop, box, tmp_path, api):
-    give(laptop)
-    look(work, box)
-    laptop.told("process", "--team", "--cancel")
-    run_out(work)
-    other = Machine(tmp_path / "other", api.environment, laptop.projects)
-    code, _, err = look(work, other)
-    assert code == 0, err
-    assert laptop.told("process", "--team", "--cancel")["taken_back"] == NUMBER
-    assert (len(api.batches), api.single) == (1, [])
 
 
 def test_who_can_ask_in_no_batches_keeps_no_folder_from_others(work, laptop, box, tmp_path, api):
