@@ -57,7 +57,7 @@ def test_another_repository_gets_the_history_and_a_failed_one_nothing(desk: Desk
     assert "The whole history" in moved.err
     failed = desk.here("sync", "init", f"file://{tmp_path}/nowhere.git", code=1).err
     assert failed.count("nowhere.git:") == 1
-    assert f"remote        {tmp_path}/two.git" in desk.here("sync", "status").out
+    assert f"{tmp_path}/two.git" in desk.here("sync", "status").out
 
 
 def test_why_names_the_change_of_the_words(desk: Desk) -> None:
