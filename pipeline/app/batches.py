@@ -119,19 +119,27 @@ def look(app: App, *, now_too: bool = False) -> Look:
         return _look(app, ledger, worker.read_batches())
 
 
-def cancel(app: App) -> Look:
+def cancel(app: App, *, alone: bool = False) -> Look:
     """End the order: nothing more is asked, and what the provider has done already is brought in.
 
-    Raises InputError without one.
+    One for a team ends `alone`, without a word to the team, where a person says so. Raises InputError
+    without an order.
     """
     with app.ledger() as ledger:
         found = batches.open_order(ledger)
         if found is None:
             raise InputError("nothing is being read in batches", fix="There is nothing to cancel.")
-        if found.team:
-            raise InputError("it is read for a team", fix="`reverie process --team --cancel` ends that.")
+        if found.team and not alone:
+            raise InputError(
+                "it is read for a team",
+                fix="`reverie process --team --cancel` ends that. If you are in that team no more,"
+                " `reverie process --batch --cancel --yes` ends it here.",
+            )
         batches.cancel(ledger, found.id)
         with app.alone(ledger) as worker:
+            if found.team:
+                worker.batches.look(batches.open_order(ledger) or found)
+                return _look(app, ledger, Pass())
             return _look(app, ledger, worker.read_batches())
 
 

@@ -15,7 +15,7 @@ from pipeline.app.scopes import user_scope
 from pipeline.core import zone
 from pipeline.core.home import Home
 from pipeline.sharing.turn import Turn, turn_of
-from pipeline.text.humanize import ago, count
+from pipeline.text.humanize import ago, count, money
 
 if TYPE_CHECKING:
     from pipeline.app.team import Standing
@@ -55,7 +55,7 @@ def facts_of_team(found: Standing, now: datetime) -> Facts:
 
 def _flying(under_way: Mapping[str, Any]) -> str:
     requests, sent = count(under_way["requests"], "request"), count(under_way["batches"], "batch", "batches")
-    return f"{requests} in {sent}, ${under_way['dollars']:.2f} at most"
+    return f"{requests} in {sent}, {money(under_way['dollars'])} at most"
 
 
 def backlogs(found: Standing) -> Facts:
@@ -79,7 +79,7 @@ def _backlog(row: Mapping[str, Any]) -> str:
 
 def facts_of_caps(caps: Mapping[str, Mapping[str, float]]) -> Facts:
     """Return what the team's workers have spent together of each cap."""
-    return [(f"cap a {span}", f"${row['spent']:.2f} of ${row['cap']:.2f}") for span, row in caps.items()]
+    return [(f"cap a {span}", f"{money(row['spent'])} of {money(row['cap'])}") for span, row in caps.items()]
 
 
 def facts_of_machines(found: Mapping[str, Any], now: datetime) -> Facts:

@@ -168,6 +168,28 @@ def take_back(app: App) -> TakenBack:
     return TakenBack(len(keys), requests)
 
 
+def bring_home(app: App) -> int:
+    """Take back, before this project leaves its team, what no worker has read; return how many transcripts.
+
+    What a machine of this login is at is taken back as well: it is let into the team no more.
+    """
+    state, now = state_of(app), app.clock.now()
+    with app.ledger() as ledger:
+        listed = conversations.list_conversations(ledger, status="skipped")
+        given = {item.source_file for item in listed if item.reason == conversation_states.GIVEN}
+        if not given:
+            return 0
+
+        def work(connection: Any) -> dict[str, str]:
+            queue.cancel(connection, state.team)
+            return queue.where_read(connection, state.team, sorted(given))
+
+        unread = given - within(parse(state.remote), work).keys()
+        for key in unread:
+            conversation_states.take_back(ledger, key, now=now)
+    return len(unread)
+
+
 def set_cap(app: App, span: str, dollars: str) -> dict[str, tuple[Decimal, Decimal]]:
     """Let the team spend at most `dollars` a `span`, "none" for no cap; return what is spent of each cap."""
     access.require_person(app.store_path)

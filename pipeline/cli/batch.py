@@ -11,7 +11,7 @@ from pipeline.cli import output
 from pipeline.cli.progress import progress
 from pipeline.core.errors import InputError
 from pipeline.ledger.batches import Progress
-from pipeline.text.humanize import count
+from pipeline.text.humanize import count, money
 
 
 def process(
@@ -20,7 +20,7 @@ def process(
     """Order the backlog, tell how far it is, or end it."""
     if cancel:
         with progress("canceling"):
-            found = batches.cancel(app)
+            found = batches.cancel(app, alone=yes)
         _show(found, as_json=as_json)
         return
     if not only_estimate and batches.is_open(app):
@@ -43,7 +43,7 @@ def process(
     batches.require_provider(app)
     if not yes and not output.can_ask():
         raise InputError("nothing was ordered: here nobody can be asked", fix="Add --yes or --estimate.")
-    if not yes and not output.ask(f"Read them in batches for ${_money(wanted.most_dollars)} at most?"):
+    if not yes and not output.ask(f"Read them in batches for {money(wanted.most_dollars)} at most?"):
         output.data({"order": None}, lambda: output.line("nothing was ordered"), as_json=as_json)
         return
     with progress("asking"):
@@ -81,19 +81,14 @@ def _plain(wanted: Offer) -> dict[str, object]:
 def _tell_offer(wanted: Offer, tell: Callable[[str], None]) -> None:
     calls = count(wanted.calls, "call")
     tell(
-        f"{count(len(wanted.items), 'conversation')}, about {calls} and ${_money(wanted.dollars)} in batches"
-        f" (${_money(wanted.single_dollars)} singly), ${_money(wanted.most_dollars)} at most"
+        f"{count(len(wanted.items), 'conversation')}, about {calls} and {money(wanted.dollars)} in batches"
+        f" ({money(wanted.single_dollars)} singly), {money(wanted.most_dollars)} at most"
     )
     if wanted.others:
         output.talk(
             f"{count(wanted.others, 'conversation')} more no batch takes, being short or read in part:"
             " `reverie process` reads them by their turns, at the full price."
         )
-
-
-def _money(dollars: float) -> str:
-    """Return `dollars` with enough digits to tell half of a small sum from the whole."""
-    return f"{dollars:.2f}" if dollars >= 1 or not dollars else f"{dollars:.4f}"
 
 
 def _show(found: Look, *, as_json: bool) -> None:
@@ -127,7 +122,7 @@ def _tell_look(found: Look) -> None:
     output.line(f"{so_far.order.state}: {words(so_far)}")
     output.line(
         f"${so_far.spent_dollars:.4f} spent, ${so_far.reserved_dollars:.4f} at most for what is under way,"
-        f" ${_money(so_far.order.most_dollars)} agreed to"
+        f" {money(so_far.order.most_dollars)} agreed to"
     )
     for failure in found.done.failures if found.done else []:
         output.talk(f"failed: {failure}")

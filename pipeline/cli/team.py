@@ -116,6 +116,8 @@ def cap(
 
     Who founded the team sets it, or whoever may invite. Without a span it shows the caps.
     """
+    if span == "none":
+        raise UsageError("say of which span", fix="`reverie team cap day none`, or `month none`.")
     if span and not dollars:
         raise UsageError("say how many dollars", fix=f"`reverie team cap {span} 5`, or `none` for no cap.")
     if not span:
@@ -144,8 +146,13 @@ def leave(yes: AgreedOption = False, as_json: JsonOption = False) -> None:
         if not output.ask(f"Leave {found.team} all the same?"):
             output.talk("nothing was changed")
             return
+    back = team_backlog.bring_home(app)
     name, folder = use_case.leave(app)
     output.data({"left": name, "folder": folder}, lambda: output.line(f"You left {name}"), as_json=as_json)
+    if back:
+        output.talk(
+            f"{count(back, 'transcript')} that its workers had not read: `reverie process` reads them."
+        )
     output.talk(f"Its memories stay in {folder} as they are now; remove that folder if you don't want them.")
 
 

@@ -58,7 +58,8 @@ def give(
         lambda: output.line(text),
         as_json=as_json,
     )
-    output.talk("`reverie worker --team` reads them, on each machine of yours that has the transcripts.")
+    if given.waiting:
+        output.talk("`reverie worker --team` reads them, on each machine of yours that has the transcripts.")
 
 
 def _take_back(app: App, *, as_json: bool) -> None:

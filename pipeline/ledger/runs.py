@@ -174,6 +174,12 @@ def of_memory(ledger: Ledger, memory_id: str) -> list[str]:
     return [row["id"] for row in rows]
 
 
+def memories_of(ledger: Ledger, key: str) -> int:
+    """Return how many memories came of the file `key`, or were changed or met by what was said in it."""
+    sql = "SELECT count(DISTINCT memory) FROM run_memories JOIN runs ON runs.id = run WHERE key = ?"
+    return int(ledger.value(sql, (key,)))
+
+
 def given_up(ledger: Ledger, *, key: str | None = None, store: str | None = None) -> list[Run]:
     """Return the runs that passed a stretch over as unreadable, oldest first, all or of one file or store."""
     rows = ledger.rows(

@@ -29,7 +29,6 @@ MOST_DEATHS = 5
 BATCH = "/batch"
 """How the name of a queue ends whose transcripts are read in batches."""
 _LEASE = "store/"
-_SILENT_SECONDS = 86_400.0
 
 
 @record
@@ -168,17 +167,36 @@ def take_up(connection: psycopg.Connection[Any], team: str, queue: str) -> None:
             connection.execute(queries["retry_job"], _again(job, None))
 
 
-def in_hand(connection: psycopg.Connection[Any], queue: str) -> tuple[Item, ...]:
-    """Return the jobs of `queue` that are due or being done, in their order, for who has its lease."""
+def in_hand(
+    connection: psycopg.Connection[Any],
+    queue: str,
+    *,
+    without: Sequence[str] = (),
+    limit: int | None = None,
+) -> tuple[Item, ...]:
+    """Return the jobs of `queue` that are due or being done, in their order, for who has its lease.
+
+    Those of the keys in `without` are left out, and those from the number `limit` on.
+    """
     rows = connection.execute(
         "SELECT id, queue_name, args ->> 'key', args ->> 'project', attempts,"
         " coalesce((args ->> 'most')::float8, 0), args ? 'canceled' FROM procrastinate_jobs"
         " WHERE queue_name = %s AND (status = 'doing'"
         " OR (status = 'todo' AND coalesce(scheduled_at, '-infinity') <= now()))"
-        " ORDER BY priority DESC, id",
-        [queue],
+        " AND args ->> 'key' <> ALL(%s) ORDER BY priority DESC, id LIMIT %s",
+        [queue, list(without), limit],
     )
     return tuple(Item(*row) for row in rows)
+
+
+def keys(connection: psycopg.Connection[Any], queue: str) -> tuple[str, ...]:
+    """Return the keys of what is left in `queue`, due or not."""
+    rows = connection.execute(
+        "SELECT args ->> 'key' FROM procrastinate_jobs WHERE queue_name = %s AND status IN ('todo', 'doing')"
+        " AND args ->> 'key' IS NOT NULL ORDER BY priority DESC, id",
+        [queue],
+    )
+    return tuple(str(key) for (key,) in rows)
 
 
 def begin(connection: psycopg.Connection[Any], item: Item, *, tries: int) -> None:
@@ -188,21 +206,6 @@ def begin(connection: psycopg.Connection[Any], item: Item, *, tries: int) -> Non
         " WHERE id = %s AND status IN ('todo', 'doing')",
         [tries, item.id],
     )
-
-
-def fetch(connection: psycopg.Connection[Any], queue: str, worker: int) -> Item | None:
-    """Take the first job of `queue` for the `worker` of that number; None where none is due."""
-    from procrastinate.sql import queries
-
-    with connection.cursor() as cursor:
-        cursor.execute(queries["fetch_job"], {"queues": [queue], "worker_id": worker})
-        row = cursor.fetchone()
-        columns = [column.name for column in cursor.description or ()]
-    found = dict(zip(columns, row or (), strict=False))
-    if not found.get("id"):
-        return None
-    args = found["args"]
-    return Item(found["id"], queue, args["key"], args["project"], found["attempts"])
 
 
 def finish(
@@ -222,12 +225,10 @@ def put_back(
     *,
     seconds: float | None,
     counted: bool = True,
-    aside: bool = False,
 ) -> bool:
     """Let `item` be tried again in `seconds`, or never where that is None; False as `finish` does.
 
-    One that is not `counted` did not fail: something stood in its way. One put `aside` lets those pass that
-    come behind it.
+    One that is not `counted` did not fail: something stood in its way.
     """
     from procrastinate.sql import queries
 
@@ -245,41 +246,10 @@ def put_back(
     else:
         # Its own way to try again counts what went before as an attempt.
         connection.execute(
-            "UPDATE procrastinate_jobs SET status = 'todo', scheduled_at = %s,"
-            " lock = CASE WHEN %s THEN NULL ELSE lock END WHERE id = %s",
-            [row[0], aside, item.id],
+            "UPDATE procrastinate_jobs SET status = 'todo', scheduled_at = %s WHERE id = %s",
+            [row[0], item.id],
         )
     return True
-
-
-def register(connection: psycopg.Connection[Any]) -> int:
-    """Return a number for a worker that begins; those that have long been silent are forgotten."""
-    from procrastinate.sql import queries
-
-    connection.execute(queries["prune_stalled_workers"], {"seconds_since_heartbeat": _SILENT_SECONDS})
-    row = connection.execute(queries["register_worker"]).fetchone()
-    assert row is not None
-    return int(row[0])
-
-
-def is_registered(connection: psycopg.Connection[Any], worker: int) -> bool:
-    """Whether a worker is known there; one that had nothing to do for a day is forgotten."""
-    row = connection.execute("SELECT 1 FROM procrastinate_workers WHERE id = %s", [worker]).fetchone()
-    return row is not None
-
-
-def beat(connection: psycopg.Connection[Any], worker: int) -> None:
-    """Note that a worker lives."""
-    from procrastinate.sql import queries
-
-    connection.execute(queries["update_heartbeat"], {"worker_id": worker})
-
-
-def unregister(connection: psycopg.Connection[Any], worker: int) -> None:
-    """Forget a worker that ends."""
-    from procrastinate.sql import queries
-
-    connection.execute(queries["unregister_worker"], {"worker_id": worker})
 
 
 def cancel(connection: psycopg.Connection[Any], team: str) -> tuple[str, ...]:

@@ -65,6 +65,8 @@ CONSTRAINTS = {
     "batch_item_custom_id_check": _LENGTH,
     "batch_item_work_check": _LENGTH,
     "cap_dollars_check": ("a cap can't be below zero dollars", "Name zero or more."),
+    "cap_amount_check": ("that is more than a cap can be", "Name fewer dollars, or `none`."),
+    "call_amounts_check": _SPENT,
     "cap_span_check": ("a cap is for a day or a month", "Name one of them."),
     "call_state_check": _SPENT,
     "call_reserved_check": _SPENT,

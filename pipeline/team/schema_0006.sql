@@ -154,4 +154,58 @@ BEGIN
     RETURN true;
 END $$;
 
+-- Nobody's work is held up by what another member puts in: no lock of another's queue, no lease of it, no
+-- lease without an end, no dream up to revisions that are not there, no amount that is none.
+ALTER POLICY own ON reverie_queue.procrastinate_jobs WITH CHECK (
+    left(queue_name, 14) IN (SELECT my_queues()) AND queueing_lock IS NULL
+    AND (lock IS NULL OR left(lock, 14) IN (SELECT my_queues()))
+);
+REVOKE INSERT, UPDATE, DELETE ON reverie_queue.procrastinate_workers FROM PUBLIC;
+ALTER TABLE call ADD CONSTRAINT call_amounts_check CHECK (reserved < 1000000000 AND dollars < 1000000000);
+ALTER TABLE cap ADD CONSTRAINT cap_amount_check CHECK (dollars < 1000000000);
+
+CREATE OR REPLACE FUNCTION take_lease(which uuid, called text, from_machine text, seconds double precision)
+    RETURNS uuid LANGUAGE plpgsql SECURITY DEFINER SET search_path = reverie_team, pg_temp AS $$
+DECLARE given uuid;
+BEGIN
+    PERFORM must_be_in(which);
+    IF called <> 'dream' AND left(called, 20) <> 'store/' || left(backlog_queue(which, ''), 14) THEN
+        RAISE insufficient_privilege USING MESSAGE = 'that is not yours to hold';
+    END IF;
+    INSERT INTO lease AS held (team, name, token, login, machine, until)
+        VALUES (which, called, gen_random_uuid(), session_user, from_machine,
+                clock_timestamp() + make_interval(secs => least(seconds, 3600)))
+        ON CONFLICT (team, name) DO UPDATE SET token = excluded.token, login = excluded.login,
+            machine = excluded.machine, until = excluded.until
+            WHERE held.until < clock_timestamp()
+                OR (held.login = excluded.login AND held.machine = excluded.machine)
+        RETURNING token INTO given;
+    RETURN given;
+END $$;
+
+CREATE OR REPLACE FUNCTION keep_lease(which uuid, holding uuid, seconds double precision) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = reverie_team, pg_temp AS $$
+BEGIN
+    PERFORM must_be_in(which);
+    UPDATE lease SET until = clock_timestamp() + make_interval(secs => least(seconds, 3600))
+        WHERE team = which AND token = holding AND login = session_user;
+    RETURN FOUND;
+END $$;
+
+CREATE OR REPLACE FUNCTION note_dream(which uuid, holding uuid, from_machine text, up_to bigint) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = reverie_team, pg_temp AS $$
+BEGIN
+    PERFORM must_be_in(which);
+    PERFORM FROM lease WHERE team = which AND name = 'dream' AND token = holding AND login = session_user
+        FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    INSERT INTO dream (team, login, machine, latest)
+        SELECT which, session_user, from_machine, least(up_to, team.latest) FROM team WHERE team.id = which
+        ON CONFLICT (team) DO UPDATE SET login = excluded.login, machine = excluded.machine,
+            latest = excluded.latest, at = clock_timestamp();
+    RETURN true;
+END $$;
+
 GRANT SELECT ON batch, batch_item TO PUBLIC;

@@ -16,6 +16,11 @@ def count(number: int, singular: str, plural: str = "") -> str:
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
+def money(dollars: float) -> str:
+    """Return `dollars` with enough digits to tell half of a small sum from the whole."""
+    return f"${dollars:.2f}" if dollars >= 1 or not dollars else f"${dollars:.4f}"
+
+
 def ago(seconds: float, now: datetime) -> str:
     """Return how far from `now` the moment `seconds` (epoch) is: ``3 min ago``, ``in 3 min``."""
     apart = now.timestamp() - seconds

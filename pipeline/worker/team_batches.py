@@ -23,6 +23,7 @@ from pipeline.ledger import batches, conversations
 from pipeline.record import changing, field
 from pipeline.team import leases, queue
 from pipeline.team.queue import Item, Waiting
+from pipeline.text.humanize import count, span
 from pipeline.worker.batch_runner import BatchPass, BatchRunner, is_whole
 from pipeline.worker.extraction_runner import TO_READ
 from pipeline.worker.retry import MINUTE
@@ -33,13 +34,13 @@ from pipeline.worker.team_table import Pulse, Table
 
 if TYPE_CHECKING:
     from pipeline.ledger import Ledger
-    from pipeline.ledger.batches import Order
+    from pipeline.ledger.batches import Order, Progress
     from pipeline.ledger.conversations import Conversation
     from pipeline.worker.jobs import Worker
 
 LOG = logging.getLogger("reverie.worker")
 ABSENT_SECONDS = 600.0
-"""So long a transcript waits that is not on the machine which had its turn."""
+"""So long a machine leaves a transcript to others that is not on it."""
 CANCELED = "canceled; `reverie process --team --cancel` takes it back"
 Do = Callable[[Table, str, TeamCalls, Item], bool]
 """Reads what is left of one transcript, and settles its job."""
@@ -91,6 +92,9 @@ class TeamBatches:
         self._has_order = False
         self._ready: list[tuple[_Folder, Item]] = []
         self._nothing_whole: set[str] = set()
+        self._not_here: dict[str, float] = {}
+        self._nothing_here: dict[str, float] = {}
+        self._under_way = ""
         self.waiting = ""
 
     def token(self, name: str) -> str | None:
@@ -139,6 +143,8 @@ class TeamBatches:
         for found in self._table.ask(queue.waiting, self._machine, in_batches=True):
             if found.name in self._folders or not self._is_here(found):
                 continue
+            if time.monotonic() < self._nothing_here.get(found.name, 0.0):
+                continue
             token = self._table.ask(queue.take, found.name, self._machine)
             if token is not None:
                 self._beating.add(token)
@@ -169,10 +175,15 @@ class TeamBatches:
         """Ask what is in hand of the folders held here; one with nothing left is let go."""
         for folder in list(self._folders.values()):
             found = self._table.ask_plain(queue.in_hand, folder.name)
-            folder.items = {item.key: item for item in found}
+            folder.items = {item.key: item for item in found if not self._is_elsewhere(item)}
             if not folder.items:
+                self._nothing_here[folder.name] = time.monotonic() + MINUTE
                 self._let_go(folder)
         return {key: item for folder in self._folders.values() for key, item in folder.items.items()}
+
+    def _is_elsewhere(self, item: Item) -> bool:
+        """Whether a transcript was not here when it was to be taken in."""
+        return time.monotonic() < self._not_here.get(item.key, 0.0) and not item.is_canceled
 
     # -- the order --------------------------------------------------------------------------------
 
@@ -224,7 +235,7 @@ class TeamBatches:
                 if item.is_canceled:
                     continue
                 if path is None:
-                    self._leave(folder, item)
+                    self._not_here[key] = time.monotonic() + ABSENT_SECONDS
                     continue
                 whole = self._taken_in(worker, path, item)
                 wanted += whole
@@ -235,14 +246,8 @@ class TeamBatches:
             return None
         wanted.sort(key=lambda each: (each.first_message_at or "", each.id))
         runner.order(wanted, most, team=self._table.served.team)
-        self._tell(f"{len(wanted):,} conversations are read in batches for {self._table.served.name}")
+        self._tell(f"{count(len(wanted), 'conversation')} to read in batches for {self._table.served.name}")
         return batches.open_order(worker.context.ledger)
-
-    def _leave(self, folder: _Folder, item: Item) -> None:
-        """Leave a transcript that is not here to another machine."""
-        self._table.ask_plain(queue.begin, item, tries=item.attempts)
-        self._table.ask(queue.put_back, folder.token, item, seconds=ABSENT_SECONDS, counted=False, aside=True)
-        self._tell(f"{item.key} is not on this machine")
 
     def _taken_in(self, worker: Worker, path: Path, item: Item) -> list[Conversation]:
         """Bring a transcript into the ledger, and return its conversations that are read as a whole.
@@ -280,6 +285,11 @@ class TeamBatches:
             order = batches.open_order(context.ledger) or order
         self._require_provider(worker)
         found = runner.look(order)
+        so_far = batches.progress(context.ledger, order)
+        under_way = _words(so_far, found.wait) if found.wait is not None else ""
+        if under_way and under_way != self._under_way:
+            self._tell(under_way)
+        self._under_way = under_way
         worker.derived.rebuild()
         worker.derived.index()
         return found
@@ -325,6 +335,13 @@ class TeamBatches:
             self._tell(f"waiting: {why}")
         self.waiting = why
         self._due = time.monotonic() + seconds
+
+
+def _words(so_far: Progress, wait: float) -> str:
+    if not so_far.batches:
+        return ""
+    requests, sent = count(so_far.requests, "request"), count(so_far.batches, "batch", "batches")
+    return f"{requests} in {sent} under way; the next look is in {span(wait)}"
 
 
 def _keys_of(ledger: Ledger, order: Order | None) -> set[str]:

@@ -1,11 +1,10 @@
-"""A team's database as one worker sees it: its questions, its number there, and its signs of life."""
+"""A team's database as one worker sees it: its questions there, and its signs of life."""
 
 from __future__ import annotations
 
 import logging
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -14,7 +13,6 @@ from pipeline.core.errors import TeamError
 from pipeline.record import record
 from pipeline.team import leases, queue
 from pipeline.team.connecting import Address, Line
-from pipeline.team.queue import Item
 
 LOG = logging.getLogger("reverie.worker")
 _BEATS = 4
@@ -38,14 +36,6 @@ class Table:
         self.served = served
         self.line = Line(served.address)
         self.attempts = attempts
-        self._number: int | None = None
-
-    @property
-    def number(self) -> int:
-        """Return the number of this worker there; it gets another one where that was forgotten."""
-        if self._number is None or not self.ask_plain(queue.is_registered, self._number):
-            self._number = int(self.line.ask(queue.register))
-        return self._number
 
     def ask(self, work: Callable[..., Any], *values: Any, **named: Any) -> Any:
         """Return what the database answers to `work` about the team."""
@@ -55,17 +45,8 @@ class Table:
         """Return what the database answers to `work`, whichever team it is about."""
         return self.line.ask(lambda connection: work(connection, *values, **named))
 
-    def fetch(self, name: str) -> Item | None:
-        """Take the first job of the queue `name`."""
-        found: Item | None = self.ask_plain(queue.fetch, name, self.number)
-        return found
-
     def end(self) -> None:
         """Take leave of the database."""
-        number = self._number
-        if number is not None:
-            with suppress(TeamError):  # Others forget it after a day.
-                self.line.ask(lambda connection: queue.unregister(connection, number))
         self.line.close()
 
 
@@ -74,7 +55,7 @@ class Pulse:
 
     def __init__(self, table: Table) -> None:
         self._line = Line(table.served.address)
-        self._team, self._number = table.served.team, table.number
+        self._team = table.served.team
         self._is_over = Event()
         self._kept_at: dict[str, float] = {}
         self._thread = Thread(target=self._beat, name="pulse", daemon=True)
@@ -109,7 +90,6 @@ class Pulse:
                 LOG.warning("no sign of life could be given: %s", error)
 
     def _keep(self, connection: Any) -> None:
-        queue.beat(connection, self._number)
         for token in list(self._kept_at):
             if not leases.keep(connection, self._team, token, seconds=queue.LEASE_SECONDS):
                 self.drop(token)

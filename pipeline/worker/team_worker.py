@@ -34,26 +34,29 @@ from pipeline.core.errors import (
 )
 from pipeline.domain.job import Job
 from pipeline.intake.ingest import ingest_file, stat_of
-from pipeline.ledger import conversation_states
+from pipeline.ledger import conversation_states, runs
 from pipeline.record import changing, field
 from pipeline.team import dreams, leases, queue, spending
 from pipeline.team.queue import Item, Waiting
-from pipeline.text.humanize import count
+from pipeline.text.humanize import count, money
 from pipeline.worker import retry
 from pipeline.worker.retry import Decision, Stop, Wait
-from pipeline.worker.team_batches import ABSENT_SECONDS, TeamBatches
+from pipeline.worker.team_batches import TeamBatches
 from pipeline.worker.team_calls import TeamCalls
 from pipeline.worker.team_table import Pulse, Served, Table
 
 if TYPE_CHECKING:
     from pipeline.config import Settings
     from pipeline.extraction.outcome import Outcome
+    from pipeline.ledger import Ledger
     from pipeline.worker.jobs import Worker
 
 LOG = logging.getLogger("reverie.worker")
 POLL_SECONDS = 2.0
 LEAST_REVISIONS = 5
 """Revisions since the last dream that make another over a team's memories worth while."""
+FAILED_DREAM_SECONDS = 3600.0
+"""So long after a dream that failed a machine tries no other."""
 CLOSED_SECONDS = 60.0
 """So long nothing is asked where a cap is reached or the provider is down."""
 
@@ -96,6 +99,8 @@ class TeamWorker:
         self._stop = stop
         self._tell = tell
         self._closed: dict[str, tuple[float, str]] = {}
+        self._nothing_here: dict[str, float] = {}
+        self._no_dream_until = 0.0
         self._batches: dict[str, TeamBatches] = {}
         self.done = Done()
 
@@ -149,7 +154,9 @@ class TeamWorker:
             in_batches = self._batches[table.served.team]
             for found in () if is_capped else table.ask(queue.waiting, self._machine):
                 if not self._is_here(found):
-                    self.done.absent.add(found.key)
+                    self.done.absent.update(table.ask_plain(queue.keys, found.name))
+                    continue
+                if time.monotonic() < self._nothing_here.get(found.name, 0.0):
                     continue
                 if held := in_batches.token(found.name):
                     table.ask(queue.take_up, found.name)
@@ -190,7 +197,7 @@ class TeamWorker:
         return False
 
     def _is_time(self, table: Table) -> bool:
-        if not self._dreams.enabled:
+        if not self._dreams.enabled or time.monotonic() < self._no_dream_until:
             return False
         found = table.ask(dreams.since_last)
         if found.hours is not None and found.hours < self._dreams.interval_hours:
@@ -215,6 +222,11 @@ class TeamWorker:
                 unattended=True,
             )
             report = worker.dreams.dream_over(folder, of_team=True)
+        if report.failed or report.word == "failed":
+            # Another machine may have more luck; this one tries again in a while.
+            self._no_dream_until = time.monotonic() + FAILED_DREAM_SECONDS
+            self._tell(f"dream over {table.served.name}: a part failed, and it is tried again")
+            return
         if table.ask(dreams.note, token, self._machine, latest):
             waits = count(sum(bool(row["to_inbox"]) for row in report.refused), "proposal")
             self._tell(f"dream over {table.served.name}: {report.word}, {waits} for the inbox")
@@ -223,7 +235,12 @@ class TeamWorker:
         """Whether anything is left for this login that this machine can do, now or when another one dies."""
         try:
             found = [*table.ask(queue.waiting), *table.ask(queue.waiting, in_batches=True)]
-            return any(self._file(each.key) for each in found)
+            return any(
+                self._file(key)
+                for each in found
+                if self._is_here(each)
+                for key in table.ask_plain(queue.keys, each.name)
+            )
         except TeamError:
             return True
 
@@ -235,7 +252,7 @@ class TeamWorker:
             holds = partial(pulse.holds, token)
             calls = TeamCalls(table.line, table.served.team, self._machine, holds, found.project)
             while not self._stop.is_set() and holds():
-                item = table.fetch(found.name)
+                item = self._next(table, found.name)
                 if item is None:
                     break
                 worked = True
@@ -246,23 +263,33 @@ class TeamWorker:
                 table.ask(leases.give_back, token)
         return worked
 
+    def _next(self, table: Table, name: str) -> Item | None:
+        """Begin the first job of a queue whose transcript is here; the others are left to other machines."""
+        while True:
+            found = table.ask_plain(queue.in_hand, name, without=tuple(self.done.absent), limit=1)
+            if not found:
+                self._nothing_here[name] = time.monotonic() + CLOSED_SECONDS
+                return None
+            item: Item = found[0]
+            if self._file(item.key) is not None:
+                table.ask_plain(queue.begin, item, tries=item.attempts)
+                return item
+            self.done.absent.add(item.key)
+
     def _do(self, table: Table, token: str, calls: TeamCalls, item: Item) -> bool:
         """Read one transcript and settle its job; False where the next one of the queue has to wait."""
         path = self._file(item.key)
-        if path is None:
-            self.done.absent.add(item.key)
-            table.ask(queue.put_back, token, item, seconds=ABSENT_SECONDS, counted=False, aside=True)
-            return True
         try:
             with self._worker(calls) as worker:
-                outcomes = _read(worker, path, item.key)
+                # One that is gone since it was taken in is in the ledger.
+                outcomes = _read(worker, path, item.key) if path else worker.read_file(item.key)
+                words = _in_words(outcomes) or _before(worker.context.ledger, item.key)
         except LeaseLostError as error:
             LOG.warning("%s: %s", item.key, error)
             return False
         except (ReverieError, OSError, *ODD_DATA) as error:
             return self._settle_failure(table, token, calls, item, error)
         faults.reach("team.read")
-        words = _in_words(outcomes)
         if table.ask(queue.finish, token, item, self._machine, words):
             self.done.read += 1
             self._tell(f"{item.key}: {words}")
@@ -315,7 +342,7 @@ class TeamWorker:
     def _is_capped(self, table: Table) -> bool:
         """Whether a cap is reached, so that nothing new is asked."""
         reached = [
-            f"${most:.2f} a {span}"
+            f"{money(float(most))} a {span}"
             for span, (so_far, most) in table.ask(spending.caps).items()
             if so_far >= most
         ]
@@ -372,7 +399,13 @@ def _in_words(outcomes: Sequence[Outcome]) -> str:
             counted[action.action] = counted.get(action.action, 0) + 1
     if counted:
         return ", ".join(f"{number} {word}" for word, number in sorted(counted.items()))
-    return outcomes[-1].word if outcomes else "nothing new"
+    return outcomes[-1].word if outcomes else ""
+
+
+def _before(ledger: Ledger, key: str) -> str:
+    """Return what came of a transcript of which nothing was left to read, as of one read in batches."""
+    number = runs.memories_of(ledger, key)
+    return count(number, "memory", "memories") if number else "nothing new"
 
 
 def _job_of(item: Item) -> Job:

@@ -5,8 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from pipeline.team import connecting, queue, spending
-from pipeline.worker.team_table import Served, Table
+from pipeline.team import queue, spending
 from tests.support.loopback import serving, well
 from tests.support.team_machines import Machine, keep_facts, said_in, talk, telling
 
@@ -149,6 +148,36 @@ def test_a_transcript_that_is_not_here_is_told_and_stays_for_others(work, laptop
     assert work.as_("ann", queue.open_of_mine, work.team) == 6
 
 
+def test_who_leaves_the_team_has_the_backlog_back(work, laptop, api):
+    work.enter("bob")
+    give(laptop)
+    done = laptop.reverie("team", "leave", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert "6 transcripts that its workers had not read" in done.stderr
+    assert laptop.reverie("process", "--all").returncode == 0
+    assert laptop.facts() == {telling(number): 1 for number in range(6)}
+
+
+def test_a_colleague_can_not_hold_up_anothers_queue(work, laptop):
+    work.enter("bob")
+    give(laptop)
+    (found, *_) = work.as_("ann", queue.waiting, work.team, "box")
+    jobs = "INSERT INTO procrastinate_jobs (queue_name, task_name, lock, status) "
+    own = f"{jobs} SELECT backlog_queue('{work.team}', 'x'), 'read', '{found.name}', 'doing'"
+    refused = [
+        own,
+        f"SELECT take_lease('{work.team}', 'store/{found.name}', 'box', 60)",
+        f"SELECT reserve('{work.team}', gen_random_uuid(), 'box', 'p', 'q', 'w', 'NaN')",
+        "DELETE FROM procrastinate_workers",
+    ]
+    for sql in refused:
+        with pytest.raises(TeamError):
+            work.as_("bob", lambda connection, sql=sql: connection.execute(sql))
+    work.as_("bob", leases.take, work.team, "dream", "box", seconds=1e12)
+    work.server.sql("UPDATE reverie_team.lease SET until = until - interval '61 minutes'")
+    assert work.as_("ann", leases.take, work.team, "dream", "other", seconds=60)
+
+
 def test_a_transcript_that_is_gone_holds_up_none_behind_it(work, laptop, tmp_path, api):
     give(laptop)
     first = next(file for file in laptop.projects.glob("*/*.jsonl") if file.name.startswith("00000000"))
@@ -164,13 +193,13 @@ def test_a_transcript_that_is_gone_holds_up_none_behind_it(work, laptop, tmp_pat
 def test_what_worker_after_worker_dies_of_has_failed(work):
     work.as_("ann", queue.defer, work.team, [queue.Wanted("p/s.jsonl", "p")])
     (found,) = work.as_("ann", queue.waiting, work.team, "box")
-    number = connecting.within(connecting.parse(work.server.url("ann")), queue.register)
     for deaths in range(queue.MOST_DEATHS):
         assert work.as_("ann", queue.take, work.team, found.name, "box")
-        item = work.as_("ann", lambda connection: queue.fetch(connection, found.name, number))
+        (item,) = work.as_("ann", queue.in_hand, found.name)
         assert item.attempts == deaths
+        work.as_("ann", queue.begin, item, tries=item.attempts)
     assert work.as_("ann", queue.take, work.team, found.name, "box")
-    assert work.as_("ann", lambda connection: queue.fetch(connection, found.name, number)) is None
+    assert work.as_("ann", queue.in_hand, found.name) == ()
     (mine,) = work.as_("ann", queue.progress, work.team)
     assert (mine.waiting, mine.doing, mine.failed) == (0, 0, 1)
     assert work.as_("ann", queue.retry_failed, work.team) == 1
@@ -204,19 +233,6 @@ def test_the_queue_stands_in_the_status(work, laptop):
     (mine,) = [row for row in laptop.told("team", "status")["queue"] if row["person"] == "Ann"]
     assert (mine["waiting"], mine["read"]) == (6, 0)
     assert "6 wait" in laptop.reverie("team", "status").stdout
-
-
-def test_a_worker_that_was_forgotten_meanwhile_gets_another_number(work):
-    served = Served(connecting.parse(work.server.url("ann")), work.team, work.name)
-    table = Table(served, attempts=3)
-    first = table.number
-    assert table.number == first
-    work.server.sql("DELETE FROM reverie_queue.procrastinate_workers")
-    work.as_("ann", queue.defer, work.team, [queue.Wanted("p/s.jsonl", "p")])
-    (found,) = work.as_("ann", queue.waiting, work.team, "box")
-    item = table.fetch(found.name)
-    assert item.key == "p/s.jsonl"
-    table.end()
 
 
 def test_a_transcript_that_became_a_loop_of_links_ends_no_worker(work, laptop, tmp_path, api):

@@ -7,6 +7,7 @@ from decimal import Decimal
 import pytest
 
 from pipeline.team import batches, queue, spending
+from pipeline.text.humanize import money
 from tests.support.batch_api import serving_batches
 from tests.support.loopback import well
 from tests.support.model import is_second
@@ -117,7 +118,7 @@ def test_a_backlog_is_read_in_batches_at_half_the_price(work, laptop, box, api, 
     flying = work.as_("ann", batches.flying, work.team)
     assert (flying.batches, flying.requests) == (1, NUMBER)
     assert flying.dollars == spent(work) > 0
-    assert f"{NUMBER} requests in 1 batch, ${float(flying.dollars):.2f} at most" in " ".join(
+    assert f"{NUMBER} requests in 1 batch, {money(float(flying.dollars))} at most" in " ".join(
         laptop.reverie("team", "status").stdout.split()
     )
     # Nothing came yet, so a second look asks nothing.
@@ -231,6 +232,28 @@ def test_canceled_ones_are_taken_back_and_what_was_answered_is_kept(work, laptop
     # They are the laptop's again.
     assert laptop.reverie("process", "--all").returncode == 0
     assert laptop.facts() == ALL
+
+
+def test_who_is_in_the_team_no_more_ends_an_order_here(work, laptop, box, api):
+    work.enter("bob")
+    give(laptop)
+    assert look(work, box)[0] == 0
+    assert laptop.reverie("team", "leave", "--yes").returncode == 0
+    refused = box.reverie("process", "--batch", "--cancel")
+    assert refused.returncode and "--batch --cancel --yes" in refused.stderr
+    assert box.told("process", "--batch", "--cancel", "--yes")["state"] == "canceling"
+    api.end()
+    assert box.told("process", "--batch", "--cancel", "--yes")["state"] == "canceled"
+    assert api.single == []
+
+
+def test_what_was_answered_is_kept_of_a_transcript_that_is_gone_since(work, laptop, box, api, tmp_path):
+    give(laptop)
+    assert look(work, box)[0] == 0
+    for file in laptop.projects.glob("*/*.jsonl"):
+        file.rename(tmp_path / file.name)
+    assert finish(work, box, api) == NUMBER
+    assert box.facts() == ALL
 
 
 def test_a_worker_whose_provider_takes_no_batches_leaves_them(work, laptop, box, api):
