@@ -5,7 +5,8 @@ from decimal import Decimal
 
 import pytest
 
-from pipeline.team import queue, spending
+from pipeline.core.errors import TeamError
+from pipeline.team import leases, queue, spending
 from tests.support.loopback import serving, well
 from tests.support.team_machines import Machine, keep_facts, said_in, talk, telling
 
@@ -144,7 +145,7 @@ def test_a_transcript_that_is_not_here_is_told_and_stays_for_others(work, laptop
     code, out, _ = ended(box.begin(work.name, work.server.url("ann"), "--until-empty", "--json"))
     assert code == 0
     assert json.loads(out)["read"] == 0
-    assert len(json.loads(out)["absent"]) == 3
+    assert len(json.loads(out)["absent"]) == 6
     assert work.as_("ann", queue.open_of_mine, work.team) == 6
 
 
