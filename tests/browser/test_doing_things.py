@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -123,6 +124,30 @@ def test_a_key_rejects_and_keys_can_be_switched_off(shop):
     shop.press("r")
     shop.reads("Rejected stock-is-counted-at-night.")
     assert len(shop.all(".pick")) == before - 1 and shop.complaints() == []
+
+
+def test_a_second_click_or_key_does_not_decide_the_next_one(shop):
+    shop.driver.execute_cdp_cmd("Animation.enable", {})
+    shop.open("inbox")
+    before = len(shop.all(".pick"))
+    # The moment after a decision lasts as long as the test looks at it.
+    shop.driver.execute_cdp_cmd("Animation.setPlaybackRate", {"playbackRate": 0})
+    shop.follow("#open [value=accept]")
+    shop.reads("Accepted")
+    assert len(shop.all(".pick")) == before - 1
+    for button in shop.all("#open button, #many button"):
+        ActionChains(shop.driver).move_to_element(button).click().perform()
+    shop.press("a", "r")
+    assert shop.script("return document.readyState") == "complete" and "Accepted" in shop.text
+    shop.open("inbox?kind=update")
+    shop.open("inbox")
+    assert len(shop.all(".pick")) == before - 1
+    shop.driver.execute_cdp_cmd("Animation.setPlaybackRate", {"playbackRate": 1})
+    shop.driver.execute_cdp_cmd("Animation.disable", {})
+    shop.driver.back()
+    shop.driver.back()
+    shop.follow("=Take it back")
+    assert len(shop.all(".pick")) == before and shop.complaints() == []
 
 
 def names(shop):

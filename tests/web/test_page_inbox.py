@@ -185,8 +185,8 @@ def test_one_tab_is_for_one_deed_whoever_proposes_it(shop):
     shop.update()
     page = shop.browser.get("inbox?kind=retire").text
     assert re.findall(r'kind=([a-z:%A-Z0-9]+)"[^>]*>([^<]+) <span class="quiet">(\d)', page) == [
-        ("retire", "put away", "2"),
         ("update", "change", "1"),
+        ("retire", "put away", "2"),
     ]
     assert page.count('type="checkbox" form="many"') == 2
     assert shop.browser.get("inbox?kind=dream:retire").text.count('type="checkbox" form="many"') == 2
