@@ -123,6 +123,15 @@ def test_a_dream_is_undone_and_done_again(night):
     assert "2 memories will come back" in page and "1 memory will be as before" in page
     assert "2 memories came back" in night.turn(page)
     assert night.bench.names() == ["more-tabs", "tabs", "third"]
+    page = night.page("?done=Undone")
+    back = page.partition("Back: ")[2].partition("</p>")[0]
+    assert (
+        back.index(">more-tabs</a>")
+        < back.index(">third</a>")
+        < back.index("As before: ")
+        < back.index(">tabs</a>")
+    )
+    assert "Back: " not in night.page()
     page = night.page()
     assert page.count(">undone</span>") == 2 and "Put it back" in page and SAME in page
     assert night.turn(page).startswith("Put back: 2 memories were put away") and night.bench.names() == [
@@ -153,8 +162,9 @@ def test_a_file_that_kept_what_came_since_is_named(night):
     page = night.page()
     diary = next((night.bench.store.root / "episodes").rglob("*.md"))
     diary.write_bytes(diary.read_bytes() + b"\nBy hand.\n")
-    said = night.turn(page)
-    assert f"{diary.relative_to(night.bench.store.root)} kept what came into it since." in said
+    assert "episodes" not in night.turn(page)
+    assert "The day’s diary keeps its later lines." in night.page("?done=Undone&diary=yes")
+    assert "later lines" not in night.page("?done=Undone")
 
 
 def test_what_stands_in_the_way_of_an_undo_can_be_undone_there(night):

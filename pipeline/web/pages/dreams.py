@@ -43,6 +43,8 @@ _EVENING = timedelta(hours=6)
 _NOON = 12
 _OF_ONE = {"are": "is", "were": "was"}
 _MOST_NAMED = 3
+_DIARIES = "episodes/"
+"""Where the diary lies: that a day has later lines than the dream's is no surprise."""
 
 
 def shelf(visit: Visit) -> Response:
@@ -107,7 +109,9 @@ def undo(visit: Visit) -> Response:
         # What stood in the way of the dream's undo.
         verb = "Put back" if first.again else "Undone"
         return visit.go("dreams", f"{verb}: {first.reason}. The dream can be undone now.", run=base)
-    return visit.go("dreams", _message(parts, dream_reports.turned(visit.app, found, parts)), run=base)
+    turned = dream_reports.turned(visit.app, found, parts)
+    diaries = [name for name in turned.kept if name.startswith(_DIARIES)]
+    return visit.go("dreams", _message(parts, turned), run=base, diary="yes" if diaries else "")
 
 
 def _told_of(visit: Visit, dream: Dream) -> dict[str, Any]:
@@ -128,8 +132,9 @@ def _told_of(visit: Visit, dream: Dream) -> dict[str, Any]:
 
 def _effect(changes: Iterable[MemoryChange], words: Mapping[str, str], otherwise: str) -> str:
     """Return how many of `changes` are what by `words`; those that they don't name are `otherwise`."""
+    # What comes and goes is said before what stays.
     numbers: dict[str, int] = {}
-    for change in changes:
+    for change in sorted(changes, key=lambda change: change.word not in words):
         word = words.get(change.word, otherwise)
         numbers[word] = numbers.get(word, 0) + 1
     parts = []
@@ -151,10 +156,10 @@ def _message(parts: Iterable[Part], turned: Turned) -> str:
         alone = len(turned.already) == 1
         words = "stays as it is: it" if alone else "stay as they are: they"
         later += f" {_named(turned.already)} {words} changed by another way in between."
-    if turned.kept:
-        later += (
-            f" {_named(turned.kept)} kept what came into {'it' if len(turned.kept) == 1 else 'them'} since."
-        )
+    kept = [name for name in turned.kept if not name.startswith(_DIARIES)]
+    if kept:
+        alone = len(kept) == 1
+        later += f" {_named(kept)} {'keeps' if alone else 'keep'} what was added to {'it' if alone else 'them'} later."
     effect = _effect(turned.changes, _THEN, "are as the dream left them" if again else "are as before")
     effect = effect.replace("is as the dream left them", "is as the dream left it")
     return f"{'Put back' if again else 'Undone'}: {effect or 'no memory had to change'}.{later}"
