@@ -133,6 +133,7 @@ def test_a_dream_is_undone_and_done_again(night):
     )
     assert "Back: " not in night.page()
     page = night.page()
+    assert "stands now" not in page and page.count("Where it stood after that") == 2
     assert page.count(">undone</span>") == 2 and "Put it back" in page and SAME in page
     assert night.turn(page).startswith("Put back: 2 memories were put away") and night.bench.names() == [
         "tabs"
