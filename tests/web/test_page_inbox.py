@@ -192,6 +192,15 @@ def test_one_tab_is_for_one_deed_whoever_proposes_it(shop):
     assert shop.browser.get("inbox?kind=dream:retire").text.count('type="checkbox" form="many"') == 2
 
 
+def test_a_memory_says_what_waits_about_it(shop):
+    update, merge = shop.update(), shop.dreamt(**MERGED)
+    page = shop.browser.get("memory/retries").text
+    waits = re.findall(r'waits for your decision: <a href="[^"]*item=(\d+)">([^<,]+)', page)
+    assert waits == [(str(update), "change"), (str(merge), "merge")]
+    assert len(re.findall("waits for your decision", shop.browser.get("memory/tries").text)) == 1
+    assert "waits for your decision" not in shop.browser.get("memory/ship").text
+
+
 def test_what_a_second_reader_doubts_says_who_that_is(shop):
     assert "That is the second reader." in shop.item(shop.dreamt(**MERGED))
     assert "second reader" not in shop.item(shop.put("new", FRESH))

@@ -12,6 +12,7 @@ from pipeline.app.application import App
 from pipeline.app.reading import Reading
 from pipeline.app.retried import retried
 from pipeline.app.scopes import SHOWN
+from pipeline.app.waiting import about
 from pipeline.core.errors import UnknownMemoryError
 from pipeline.hooklib.memory_format import is_teams
 from pipeline.store import turns_of
@@ -57,6 +58,7 @@ def shown(
         person=_person(found),
         touched=_touched(found),
         undo_of=_undo_of,
+        waits=about(app, str(reading.scoped(app, found.scope, found.ref).store_path), memory),
         changes=found.changes[:_CHANGES],
         more=max(0, len(found.changes) - _CHANGES),
         draft={**memory_form.draft_of(memory, ""), **given},
