@@ -93,6 +93,16 @@ def test_what_a_report_says_covers_a_sentence_stands_beside_it():
     assert change(left, [left]).count("nothing takes its place") == 2
 
 
+def test_what_came_of_a_dream_is_said_in_memories(night):
+    night.merge()
+    assert night.page().count("3 memories became 1.") == 2
+    night.write(59 * 60, word="partial", failed=["tabs, third: no answer", "fourth"])
+    said = (
+        "Nothing was changed. About tabs, third and fourth the model gave no usable answer. Nothing is lost"
+    )
+    assert said in night.page()
+
+
 def test_the_page_opens_on_the_newest_dream_that_changed_something(night):
     report = night.merge()
     later = night.write(59 * 60, word="nothing")
@@ -209,7 +219,7 @@ def test_what_was_refused_held_back_or_put_to_you_says_why(night):
         ("Refused by the checks", "it &lt;b&gt;loses&lt;/b&gt; a fact"),
         ("Put to you", "it is pinned"),
         ("Held back for the next dream", "the ceiling is reached"),
-        ("Failed, first in line", "x, y: no answer"),
+        ("Without an answer", "x, y: no answer"),
         ("as they are yours", "mine"),
         ("Nobody knows who wrote these", "whose"),
         ("Took no part", "z.md: no front matter"),

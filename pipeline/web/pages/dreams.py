@@ -11,11 +11,12 @@ from starlette.responses import Response
 
 from pipeline.app import dream_reports
 from pipeline.app.changes import MemoryChange
-from pipeline.app.dream_reports import Dream, Turned
+from pipeline.app.dream_reports import Dream, Listed, Turned
 from pipeline.app.waiting import put_by
 from pipeline.core.clock import parse_time
 from pipeline.core.errors import OvertakenError, UsageError
 from pipeline.core.zone import local
+from pipeline.domain.action import DreamAction
 from pipeline.domain.operations import is_doubted
 from pipeline.text.humanize import count
 from pipeline.web.listed import ROWS
@@ -74,9 +75,37 @@ def _page(visit: Visit, run: str, wrong: OvertakenError | None = None) -> Respon
         total=total,
         dream=found,
         passed_over=passed_over,
+        line=_line,
         last_night=partial(_was_last_night, visit.app.clock.now()),
         **(_told_of(visit, found) if found else {}),
     )
+
+
+def _line(dream: Dream | Listed) -> str:
+    """Return in a sentence or two what came of a dream, and of what failed in it that nothing is lost."""
+    report = dream.report
+    if report.word not in ("done", "partial") or not (report.actions or report.failed):
+        return dream.headline
+    parts = [f"{_came_of(report.actions) or 'Nothing was changed'}."]
+    if report.failed:
+        about = _named([text.partition(": ")[0] for text in report.failed])
+        them = "it" if len(report.failed) == 1 else "them"
+        parts.append(f"About {about} the model gave no usable answer.")
+        parts.append(f"Nothing is lost: the next dream begins with {them}.")
+    return " ".join([*parts, report.reason]).strip()
+
+
+def _came_of(actions: Iterable[DreamAction]) -> str:
+    merged = [action for action in actions if action.op == "merge"]
+    away = sum(len(action.memories) for action in actions if action.op == "retire")
+    others = sum(action.op not in ("merge", "retire") for action in actions)
+    of = sum(len(action.memories) for action in merged)
+    shown = (
+        (of, f"{count(of, 'memory', 'memories')} became {len(merged)}"),
+        (away, f"{count(away, 'memory', 'memories')} {'was' if away == 1 else 'were'} put away"),
+        (others, count(others, "other change" if merged or away else "change")),
+    )
+    return ", ".join(text for number, text in shown if number)
 
 
 def _was_last_night(now: datetime, at: str) -> bool:
@@ -158,8 +187,8 @@ def _message(parts: Iterable[Part], turned: Turned) -> str:
         later += f" {_named(turned.already)} {words} changed by another way in between."
     kept = [name for name in turned.kept if not name.startswith(_DIARIES)]
     if kept:
-        alone = len(kept) == 1
-        later += f" {_named(kept)} {'keeps' if alone else 'keep'} what was added to {'it' if alone else 'them'} later."
+        words = "keeps what was added to it" if len(kept) == 1 else "keep what was added to them"
+        later += f" {_named(kept)} {words} later."
     effect = _effect(turned.changes, _THEN, "are as the dream left them" if again else "are as before")
     effect = effect.replace("is as the dream left them", "is as the dream left it")
     return f"{'Put back' if again else 'Undone'}: {effect or 'no memory had to change'}.{later}"
