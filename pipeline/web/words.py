@@ -18,6 +18,7 @@ _READER = "the user"
 _IN_REASONS = {
     "only the assistant said it": "only Claude said it",
     "holds a person's words": "holds your words",
+    "says that it holds until": "holds only until",
     "the user": "you",
 }
 """What reasons say of whoever reads them."""
@@ -178,6 +179,11 @@ def field_values(name: str, before: Memory, after: Memory) -> tuple[str, str]:
     return "", ""
 
 
+def is_counted(name: str) -> bool:
+    """Whether the values of a field are single ones: set one after the other, they are no text."""
+    return name in (*_COUNTED, *_SHOWN)
+
+
 def quoted(text: str) -> str:
     """Return a quote as it is shown: one that may have been cut for its length says so."""
     return f"{text} …" if len(text) >= MAX_QUOTE else text
@@ -208,5 +214,6 @@ FILTERS: Mapping[str, Any] = {
     "ended": ended,
     "question": question,
     "field_name": field_name,
+    "is_counted": is_counted,
 }
 """For templates."""
