@@ -150,6 +150,40 @@ def test_a_second_click_or_key_does_not_decide_the_next_one(shop):
     assert len(shop.all(".pick")) == before and shop.complaints() == []
 
 
+def test_nothing_of_the_menu_moves_from_page_to_page(shop):
+    places = set()
+    for path in ("", "dreams", "inbox", "health"):
+        shop.open(path)
+        places.add(
+            tuple(
+                shop.script(
+                    "return [...document.querySelectorAll('nav[aria-label=Pages] a')]"
+                    ".map((each) => each.getBoundingClientRect().left)"
+                )
+            )
+        )
+    assert len(places) == 1
+
+
+_ROWS = """
+const edge = document.querySelector(".listed").getBoundingClientRect();
+return [...document.querySelectorAll(".listed .row")].map((row) => [
+  row.getBoundingClientRect().top - edge.top, row.getBoundingClientRect().bottom - edge.bottom,
+  "current" in row.dataset]);
+"""
+
+
+def test_the_list_beside_a_memory_begins_with_a_whole_row(shop):
+    shop.look(1200, "light", height=500)
+    shop.open("")
+    addresses = [link.get_attribute("href") for link in shop.all("#found a.name")]
+    for address in addresses[-4:]:
+        shop.driver.get(address)
+        rows = shop.script(_ROWS)
+        assert min(abs(top) for top, _, _ in rows) <= 1, address
+        assert [top >= -1 and below <= 0 for top, below, is_current in rows if is_current] == [True]
+
+
 def names(shop):
     return shop.script("return [...document.querySelectorAll('#found a.name')].map((each) => each.innerText)")
 

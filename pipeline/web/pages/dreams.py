@@ -81,13 +81,15 @@ def _page(visit: Visit, run: str, wrong: OvertakenError | None = None) -> Respon
     )
 
 
-def _line(dream: Dream | Listed) -> str:
+def _line(dream: Dream | Listed, *, is_short: bool = False) -> str:
     """Return in a sentence or two what came of a dream, and of what failed in it that nothing is lost."""
     report = dream.report
     if report.word not in ("done", "partial") or not (report.actions or report.failed):
         return dream.headline
     parts = [f"{_came_of(report.actions) or 'Nothing was changed'}."]
-    if report.failed:
+    if report.failed and is_short:
+        parts.append("About a part no answer came.")
+    elif report.failed:
         about = _named([text.partition(": ")[0] for text in report.failed])
         them = "it" if len(report.failed) == 1 else "them"
         parts.append(f"About {about} the model gave no usable answer.")
