@@ -96,11 +96,12 @@ def test_what_a_report_says_covers_a_sentence_stands_beside_it():
 def test_what_came_of_a_dream_is_said_in_memories(night):
     night.merge()
     assert night.page().count("3 memories became 1.") == 2
-    night.write(59 * 60, word="partial", failed=["tabs, third: no answer", "fourth"])
+    run = night.write(59 * 60, word="partial", failed=["tabs, third: no answer", "fourth"])
     said = (
         "Nothing was changed. About tabs, third and fourth the model gave no usable answer. Nothing is lost"
     )
-    assert said in night.page()
+    assert said in night.page(f"?run={run}")
+    assert "Nothing was changed. About a part no answer came." in night.page()
 
 
 def test_the_page_opens_on_the_newest_dream_that_changed_something(night):

@@ -13,6 +13,7 @@ from pipeline.app.reading import Reading
 from pipeline.app.retried import retried
 from pipeline.app.scopes import SHOWN
 from pipeline.app.waiting import about
+from pipeline.core.clock import parse_time
 from pipeline.core.errors import UnknownMemoryError
 from pipeline.core.zone import minute
 from pipeline.domain.sentences import sentences
@@ -90,17 +91,20 @@ def _times(found: Reading) -> list[tuple[str, str]]:
     The day of its text is among them where an undo, a pin or a link came after it.
     """
     memory, changes = found.document.memory, found.changes
-    said = min((str(source["at"]) for source in found.why.sources if source.get("at")), default="")
+    moments = [parse_time(source.get("at")) for source in found.why.sources]
+    first_words = min((moment for moment in moments if moment is not None), default=None)
     by_dictation = memory.dictated_at is not None and found.why.ours
-    changed = f"changed by {doer(changes[0].entry.by)}" if changes else "changed"
+    touched = _touched(found)
+    is_known = changes and changes[0].entry.at == touched
+    changed = f"changed by {doer(changes[0].entry.by)}" if is_known else "changed"
     rows = (
-        ("said", said),
+        ("said", first_words),
         (
             "dictated by you" if by_dictation else "noted",
             memory.dictated_at if by_dictation else memory.created,
         ),
         ("its text changed", memory.updated),
-        (changed, _touched(found)),
+        (changed, touched),
     )
     shown: dict[str, str] = {}
     for word, moment in rows:
