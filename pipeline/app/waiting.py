@@ -5,7 +5,8 @@ from __future__ import annotations
 from pipeline.app import scopes
 from pipeline.app.application import App
 from pipeline.core.home import Home
-from pipeline.ledger.inbox import count_inbox, list_inbox
+from pipeline.domain.memory import Memory
+from pipeline.ledger.inbox import InboxItem, count_inbox, list_inbox
 
 
 def number_waiting(app: App) -> int:
@@ -23,6 +24,22 @@ def in_scopes(app: App) -> list[App]:
         # The project's folder is made by the first yes.
         found = [app, *found]
     return found
+
+
+def about(app: App, store: str, memory: Memory) -> list[InboxItem]:
+    """Return what waits that would change `memory` of the memories at `store`, oldest first."""
+    if not Home(app.home).ledger.exists():
+        return []
+    with app.ledger(to_look=True) as ledger:
+        return [item for item in list_inbox(ledger, store) if _is_about(item, memory)]
+
+
+def _is_about(item: InboxItem, memory: Memory) -> bool:
+    payload = item.payload
+    operation = payload.get("operation")
+    if operation:
+        return memory.id in (operation.get("ids") or ())
+    return item.kind != "new" and memory.name in (payload.get("update_of"), payload.get("name"))
 
 
 def put_by(app: App, run: str) -> dict[str, int]:

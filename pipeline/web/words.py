@@ -18,6 +18,7 @@ _READER = "the user"
 _IN_REASONS = {
     "only the assistant said it": "only Claude said it",
     "holds a person's words": "holds your words",
+    "says that it holds until": "holds only until",
     "the user": "you",
 }
 """What reasons say of whoever reads them."""
@@ -44,6 +45,21 @@ _DEEDS = {
     "team": "to share",
 }
 """What a proposal or a dream's operation comes to, by the last part of its kind."""
+_QUESTIONS = {
+    "new": "Shall this be remembered?",
+    "update": "Shall “{name}” say this instead?",
+    "retire": "Is “{name}” still true? If it is, reject.",
+    "merge": "Do these say the same: {name}? If they do, one can stand for them.",
+    "supersede": "Does the new one take the place of the old?",
+    "strike": "Is the sentence to go?",
+    "relate": "Do these belong together: {name}?",
+    "insight": "Does this follow from them?",
+    "promote": "Does this hold in all your projects?",
+    "cited": "Did you say this, and mean it?",
+    "sync": "Two machines wrote it otherwise: which holds?",
+    "team": "Shall the team get this?",
+}
+"""What each asks first, in a person's words."""
 _BECAME = {"retired": "put away"}
 _ENDED = {
     "nothing": "nothing to do",
@@ -116,6 +132,17 @@ def deed(kind: str) -> str:
     return _DEEDS.get(bare(kind), kind)
 
 
+def place_of(kind: str) -> tuple[int, str]:
+    """Return where proposals of `kind` stand among the others, the same whatever waits."""
+    order = list(_DEEDS)
+    return (order.index(kind) if kind in _DEEDS else len(order), kind)
+
+
+def question(kind: str, name: str) -> str:
+    """Return what a proposal of `kind` about `name` asks of whoever reads it, "" for one that asks more."""
+    return _QUESTIONS.get(bare(kind), "").format(name=name or "this memory")
+
+
 def bare(kind: str) -> str:
     """Return `kind` without who proposed it: a dream and a session propose the same things."""
     return kind.removeprefix("dream:")
@@ -152,6 +179,11 @@ def field_values(name: str, before: Memory, after: Memory) -> tuple[str, str]:
     return "", ""
 
 
+def is_counted(name: str) -> bool:
+    """Whether the values of a field are single ones: set one after the other, they are no text."""
+    return name in (*_COUNTED, *_SHOWN)
+
+
 def quoted(text: str) -> str:
     """Return a quote as it is shown: one that may have been cut for its length says so."""
     return f"{text} …" if len(text) >= MAX_QUOTE else text
@@ -180,6 +212,8 @@ FILTERS: Mapping[str, Any] = {
     "became": became,
     "quoted": quoted,
     "ended": ended,
+    "question": question,
     "field_name": field_name,
+    "is_counted": is_counted,
 }
 """For templates."""

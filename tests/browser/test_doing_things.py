@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -123,6 +124,64 @@ def test_a_key_rejects_and_keys_can_be_switched_off(shop):
     shop.press("r")
     shop.reads("Rejected stock-is-counted-at-night.")
     assert len(shop.all(".pick")) == before - 1 and shop.complaints() == []
+
+
+def test_a_second_click_or_key_does_not_decide_the_next_one(shop):
+    shop.driver.execute_cdp_cmd("Animation.enable", {})
+    shop.open("inbox")
+    before = len(shop.all(".pick"))
+    # The moment after a decision lasts as long as the test looks at it.
+    shop.driver.execute_cdp_cmd("Animation.setPlaybackRate", {"playbackRate": 0})
+    shop.follow("#open [value=accept]")
+    shop.reads("Accepted")
+    assert len(shop.all(".pick")) == before - 1
+    for button in shop.all("#open button, #many button"):
+        ActionChains(shop.driver).move_to_element(button).click().perform()
+    shop.press("a", "r")
+    assert shop.script("return document.readyState") == "complete" and "Accepted" in shop.text
+    shop.open("inbox?kind=update")
+    shop.open("inbox")
+    assert len(shop.all(".pick")) == before - 1
+    shop.driver.execute_cdp_cmd("Animation.setPlaybackRate", {"playbackRate": 1})
+    shop.driver.execute_cdp_cmd("Animation.disable", {})
+    shop.driver.back()
+    shop.driver.back()
+    shop.follow("=Take it back")
+    assert len(shop.all(".pick")) == before and shop.complaints() == []
+
+
+def test_nothing_of_the_menu_moves_from_page_to_page(shop):
+    places = set()
+    for path in ("", "dreams", "inbox", "health"):
+        shop.open(path)
+        places.add(
+            tuple(
+                shop.script(
+                    "return [...document.querySelectorAll('nav[aria-label=Pages] a')]"
+                    ".map((each) => each.getBoundingClientRect().left)"
+                )
+            )
+        )
+    assert len(places) == 1
+
+
+_ROWS = """
+const edge = document.querySelector(".listed").getBoundingClientRect();
+return [...document.querySelectorAll(".listed .row")].map((row) => [
+  row.getBoundingClientRect().top - edge.top, row.getBoundingClientRect().bottom - edge.bottom,
+  "current" in row.dataset]);
+"""
+
+
+def test_the_list_beside_a_memory_begins_with_a_whole_row(shop):
+    shop.look(1200, "light", height=500)
+    shop.open("")
+    addresses = [link.get_attribute("href") for link in shop.all("#found a.name")]
+    for address in addresses[-4:]:
+        shop.driver.get(address)
+        rows = shop.script(_ROWS)
+        assert min(abs(top) for top, _, _ in rows) <= 1, address
+        assert [top >= -1 and below <= 0 for top, below, is_current in rows if is_current] == [True]
 
 
 def names(shop):

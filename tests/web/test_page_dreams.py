@@ -93,6 +93,17 @@ def test_what_a_report_says_covers_a_sentence_stands_beside_it():
     assert change(left, [left]).count("nothing takes its place") == 2
 
 
+def test_what_came_of_a_dream_is_said_in_memories(night):
+    night.merge()
+    assert night.page().count("3 memories became 1.") == 2
+    run = night.write(59 * 60, word="partial", failed=["tabs, third: no answer", "fourth"])
+    said = (
+        "Nothing was changed. About tabs, third and fourth the model gave no usable answer. Nothing is lost"
+    )
+    assert said in night.page(f"?run={run}")
+    assert "Nothing was changed. About a part no answer came." in night.page()
+
+
 def test_the_page_opens_on_the_newest_dream_that_changed_something(night):
     report = night.merge()
     later = night.write(59 * 60, word="nothing")
@@ -123,7 +134,17 @@ def test_a_dream_is_undone_and_done_again(night):
     assert "2 memories will come back" in page and "1 memory will be as before" in page
     assert "2 memories came back" in night.turn(page)
     assert night.bench.names() == ["more-tabs", "tabs", "third"]
+    page = night.page("?done=Undone")
+    back = page.partition("Back: ")[2].partition("</p>")[0]
+    assert (
+        back.index(">more-tabs</a>")
+        < back.index(">third</a>")
+        < back.index("As before: ")
+        < back.index(">tabs</a>")
+    )
+    assert "Back: " not in night.page()
     page = night.page()
+    assert "stands now" not in page and page.count("Where it stood after that") == 2
     assert page.count(">undone</span>") == 2 and "Put it back" in page and SAME in page
     assert night.turn(page).startswith("Put back: 2 memories were put away") and night.bench.names() == [
         "tabs"
@@ -153,8 +174,9 @@ def test_a_file_that_kept_what_came_since_is_named(night):
     page = night.page()
     diary = next((night.bench.store.root / "episodes").rglob("*.md"))
     diary.write_bytes(diary.read_bytes() + b"\nBy hand.\n")
-    said = night.turn(page)
-    assert f"{diary.relative_to(night.bench.store.root)} kept what came into it since." in said
+    assert "episodes" not in night.turn(page)
+    assert "The day’s diary keeps its later lines." in night.page("?done=Undone&diary=yes")
+    assert "later lines" not in night.page("?done=Undone")
 
 
 def test_what_stands_in_the_way_of_an_undo_can_be_undone_there(night):
@@ -198,7 +220,7 @@ def test_what_was_refused_held_back_or_put_to_you_says_why(night):
         ("Refused by the checks", "it &lt;b&gt;loses&lt;/b&gt; a fact"),
         ("Put to you", "it is pinned"),
         ("Held back for the next dream", "the ceiling is reached"),
-        ("Failed, first in line", "x, y: no answer"),
+        ("Without an answer", "x, y: no answer"),
         ("as they are yours", "mine"),
         ("Nobody knows who wrote these", "whose"),
         ("Took no part", "z.md: no front matter"),

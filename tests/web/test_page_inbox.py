@@ -185,11 +185,21 @@ def test_one_tab_is_for_one_deed_whoever_proposes_it(shop):
     shop.update()
     page = shop.browser.get("inbox?kind=retire").text
     assert re.findall(r'kind=([a-z:%A-Z0-9]+)"[^>]*>([^<]+) <span class="quiet">(\d)', page) == [
-        ("retire", "put away", "2"),
         ("update", "change", "1"),
+        ("retire", "put away", "2"),
     ]
     assert page.count('type="checkbox" form="many"') == 2
     assert shop.browser.get("inbox?kind=dream:retire").text.count('type="checkbox" form="many"') == 2
+
+
+def test_a_memory_says_what_waits_about_it(shop):
+    update, merge = shop.update(), shop.dreamt(**MERGED)
+    page = shop.browser.get("memory/retries").text
+    line = page.partition("2 proposals about it wait for your decision: ")[2].partition("</p>")[0]
+    waits = re.findall(r'<a href="[^"]*item=(\d+)">([^<,]+)', line)
+    assert waits == [(str(update), "change"), (str(merge), "merge")]
+    assert "1 proposal about it waits for your decision" in shop.browser.get("memory/tries").text
+    assert "for your decision" not in shop.browser.get("memory/ship").text
 
 
 def test_what_a_second_reader_doubts_says_who_that_is(shop):

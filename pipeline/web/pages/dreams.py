@@ -11,11 +11,12 @@ from starlette.responses import Response
 
 from pipeline.app import dream_reports
 from pipeline.app.changes import MemoryChange
-from pipeline.app.dream_reports import Dream, Turned
+from pipeline.app.dream_reports import Dream, Listed, Turned
 from pipeline.app.waiting import put_by
 from pipeline.core.clock import parse_time
 from pipeline.core.errors import OvertakenError, UsageError
 from pipeline.core.zone import local
+from pipeline.domain.action import DreamAction
 from pipeline.domain.operations import is_doubted
 from pipeline.text.humanize import count
 from pipeline.web.listed import ROWS
@@ -43,6 +44,8 @@ _EVENING = timedelta(hours=6)
 _NOON = 12
 _OF_ONE = {"are": "is", "were": "was"}
 _MOST_NAMED = 3
+_DIARIES = "episodes/"
+"""Where the diary lies: that a day has later lines than the dream's is no surprise."""
 
 
 def shelf(visit: Visit) -> Response:
@@ -72,9 +75,39 @@ def _page(visit: Visit, run: str, wrong: OvertakenError | None = None) -> Respon
         total=total,
         dream=found,
         passed_over=passed_over,
+        line=_line,
         last_night=partial(_was_last_night, visit.app.clock.now()),
         **(_told_of(visit, found) if found else {}),
     )
+
+
+def _line(dream: Dream | Listed, *, is_short: bool = False) -> str:
+    """Return in a sentence or two what came of a dream, and of what failed in it that nothing is lost."""
+    report = dream.report
+    if report.word not in ("done", "partial") or not (report.actions or report.failed):
+        return dream.headline
+    parts = [f"{_came_of(report.actions) or 'Nothing was changed'}."]
+    if report.failed and is_short:
+        parts.append("About a part no answer came.")
+    elif report.failed:
+        about = _named([text.partition(": ")[0] for text in report.failed])
+        them = "it" if len(report.failed) == 1 else "them"
+        parts.append(f"About {about} the model gave no usable answer.")
+        parts.append(f"Nothing is lost: the next dream begins with {them}.")
+    return " ".join([*parts, report.reason]).strip()
+
+
+def _came_of(actions: Iterable[DreamAction]) -> str:
+    merged = [action for action in actions if action.op == "merge"]
+    away = sum(len(action.memories) for action in actions if action.op == "retire")
+    others = sum(action.op not in ("merge", "retire") for action in actions)
+    of = sum(len(action.memories) for action in merged)
+    shown = (
+        (of, f"{count(of, 'memory', 'memories')} became {len(merged)}"),
+        (away, f"{count(away, 'memory', 'memories')} {'was' if away == 1 else 'were'} put away"),
+        (others, count(others, "other change" if merged or away else "change")),
+    )
+    return ", ".join(text for number, text in shown if number)
 
 
 def _was_last_night(now: datetime, at: str) -> bool:
@@ -107,7 +140,9 @@ def undo(visit: Visit) -> Response:
         # What stood in the way of the dream's undo.
         verb = "Put back" if first.again else "Undone"
         return visit.go("dreams", f"{verb}: {first.reason}. The dream can be undone now.", run=base)
-    return visit.go("dreams", _message(parts, dream_reports.turned(visit.app, found, parts)), run=base)
+    turned = dream_reports.turned(visit.app, found, parts)
+    diaries = [name for name in turned.kept if name.startswith(_DIARIES)]
+    return visit.go("dreams", _message(parts, turned), run=base, diary="yes" if diaries else "")
 
 
 def _told_of(visit: Visit, dream: Dream) -> dict[str, Any]:
@@ -128,8 +163,9 @@ def _told_of(visit: Visit, dream: Dream) -> dict[str, Any]:
 
 def _effect(changes: Iterable[MemoryChange], words: Mapping[str, str], otherwise: str) -> str:
     """Return how many of `changes` are what by `words`; those that they don't name are `otherwise`."""
+    # What comes and goes is said before what stays.
     numbers: dict[str, int] = {}
-    for change in changes:
+    for change in sorted(changes, key=lambda change: change.word not in words):
         word = words.get(change.word, otherwise)
         numbers[word] = numbers.get(word, 0) + 1
     parts = []
@@ -151,10 +187,10 @@ def _message(parts: Iterable[Part], turned: Turned) -> str:
         alone = len(turned.already) == 1
         words = "stays as it is: it" if alone else "stay as they are: they"
         later += f" {_named(turned.already)} {words} changed by another way in between."
-    if turned.kept:
-        later += (
-            f" {_named(turned.kept)} kept what came into {'it' if len(turned.kept) == 1 else 'them'} since."
-        )
+    kept = [name for name in turned.kept if not name.startswith(_DIARIES)]
+    if kept:
+        words = "keeps what was added to it" if len(kept) == 1 else "keep what was added to them"
+        later += f" {_named(kept)} {words} later."
     effect = _effect(turned.changes, _THEN, "are as the dream left them" if again else "are as before")
     effect = effect.replace("is as the dream left them", "is as the dream left it")
     return f"{'Put back' if again else 'Undone'}: {effect or 'no memory had to change'}.{later}"

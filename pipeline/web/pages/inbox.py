@@ -163,7 +163,7 @@ def _page(
         most=ROWS,
         total=len(rows),
         every=len(every),
-        kinds=kinds,
+        kinds=dict(sorted(kinds.items(), key=lambda item: words.place_of(item[0]))),
         all_chosen=bool(visit.asked("all")),
         wrong=wrong,
         edited=edited,

@@ -12,13 +12,17 @@ from pipeline.app.application import App
 from pipeline.app.reading import Reading
 from pipeline.app.retried import retried
 from pipeline.app.scopes import SHOWN
+from pipeline.app.waiting import about
+from pipeline.core.clock import parse_time
 from pipeline.core.errors import UnknownMemoryError
+from pipeline.core.zone import minute
+from pipeline.domain.sentences import sentences
 from pipeline.hooklib.memory_format import is_teams
 from pipeline.store import turns_of
 from pipeline.web import memory_form
 from pipeline.web.listed import kept, listed
 from pipeline.web.visit import Visit
-from pipeline.web.words import author, says, undo_line
+from pipeline.web.words import author, doer, says, undo_line
 
 if TYPE_CHECKING:
     from pipeline.app import history
@@ -55,8 +59,10 @@ def shown(
         memory=memory,
         author=_author(found),
         person=_person(found),
-        touched=_touched(found),
+        times=_times(found),
+        is_single=len(sentences(memory.body)) == 1,
         undo_of=_undo_of,
+        waits=about(app, str(reading.scoped(app, found.scope, found.ref).store_path), memory),
         changes=found.changes[:_CHANGES],
         more=max(0, len(found.changes) - _CHANGES),
         draft={**memory_form.draft_of(memory, ""), **given},
@@ -77,6 +83,35 @@ def _author(found: Reading) -> str:
 def _person(found: Reading) -> str:
     """Return who said what a person said for the memory: whoever reads the page, but for a colleague's."""
     return says(found.document.memory) if is_teams(found.why.by) else "you"
+
+
+def _times(found: Reading) -> list[tuple[str, str]]:
+    """Return when the memory was said, noted and changed, each with its word; a moment stands there once.
+
+    The day of its text is among them where an undo, a pin or a link came after it.
+    """
+    memory, changes = found.document.memory, found.changes
+    moments = [parse_time(source.get("at")) for source in found.why.sources]
+    first_words = min((moment for moment in moments if moment is not None), default=None)
+    by_dictation = memory.dictated_at is not None and found.why.ours
+    touched = _touched(found)
+    is_known = changes and changes[0].entry.at == touched
+    changed = f"changed by {doer(changes[0].entry.by)}" if is_known else "changed"
+    rows = (
+        ("said", first_words),
+        (
+            "dictated by you" if by_dictation else "noted",
+            memory.dictated_at if by_dictation else memory.created,
+        ),
+        ("its text changed", memory.updated),
+        (changed, touched),
+    )
+    shown: dict[str, str] = {}
+    for word, moment in rows:
+        text = minute(moment) if moment else ""
+        if text and (text not in shown or (word == changed and shown[text] == "its text changed")):
+            shown[text] = word
+    return [(word, text) for text, word in sorted(shown.items())]
 
 
 def _touched(found: Reading) -> datetime | None:

@@ -36,6 +36,7 @@ async function open(row) {
     const text = await answer.text();
     if (mine !== asked) return;
     pane.innerHTML = text;
+    document.getElementById("inbox").classList.remove("follows");
     history.replaceState(null, "", link.replace(/#.*/, ""));
   } catch {
     if (mine === asked) location.assign(link);
@@ -50,13 +51,14 @@ function move(by) {
   else if (inPane(by > 0 ? "j" : "k")) inPane(by > 0 ? "j" : "k").click();
 }
 
-// A second press while the first is under way would decide the next one unseen.
+// A second press while the first is under way, or right after it, would decide the next one unseen.
+const justDecided = () => Boolean(document.querySelector(".follows #many button")?.getAnimations().length);
 let decided = false;
 function decide(key, word) {
   const row = opened();
   const shown = pane.querySelector("[data-number]");
   const many = document.querySelector(".pick input:checked");
-  if (decided || (!many && row && shown && row.dataset.item !== shown.dataset.number)) return;
+  if (decided || justDecided() || (!many && row && shown && row.dataset.item !== shown.dataset.number)) return;
   const button = many ? document.querySelector(`#many [value="${word}"]`) : inPane(key);
   if (!button) return;
   decided = true;

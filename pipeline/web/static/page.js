@@ -13,5 +13,13 @@ const listed = document.querySelector(".listed");
 const current = listed && listed.querySelector("[data-current]");
 if (current) {
   const below = current.getBoundingClientRect().bottom - listed.getBoundingClientRect().bottom;
-  if (below > 0) listed.scrollTop = below + listed.clientHeight / 2;
+  if (below > 0) {
+    // It begins with a whole row, and has room below for that.
+    const edge = listed.getBoundingClientRect().top;
+    const tops = [...listed.querySelectorAll(".row")].map((row) => row.getBoundingClientRect().top - edge);
+    const wanted = tops.find((top) => top >= below + listed.clientHeight / 3) ?? tops[tops.length - 1];
+    const missing = wanted + listed.clientHeight - listed.scrollHeight;
+    if (missing > 0) listed.style.paddingBlockEnd = `calc(2.5rem + ${missing}px)`;
+    listed.scrollTop = wanted;
+  }
 }
