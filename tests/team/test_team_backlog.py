@@ -233,7 +233,7 @@ def test_the_queue_stands_in_the_status(work, laptop):
     give(laptop)
     (mine,) = [row for row in laptop.told("team", "status")["queue"] if row["person"] == "Ann"]
     assert (mine["waiting"], mine["read"]) == (6, 0)
-    assert "6 wait" in laptop.reverie("team", "status").stdout
+    assert "Ann 6 0 0 0" in " ".join(laptop.reverie("team", "status").stdout.split())
 
 
 def test_a_transcript_that_became_a_loop_of_links_ends_no_worker(work, laptop, tmp_path, api):
