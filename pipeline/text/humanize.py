@@ -18,7 +18,10 @@ def count(number: int, singular: str, plural: str = "") -> str:
 
 def money(dollars: float) -> str:
     """Return `dollars` with enough digits to tell half of a small sum from the whole."""
-    return f"${dollars:.2f}" if dollars >= 1 or not dollars else f"${dollars:.4f}"
+    if dollars >= 1 or not dollars:
+        return f"${dollars:.2f}"
+    cents, more = f"{dollars:.4f}"[:4], f"{dollars:.4f}"[4:].rstrip("0")
+    return f"${cents}{more}"
 
 
 def ago(seconds: float, now: datetime) -> str:
