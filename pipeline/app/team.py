@@ -24,11 +24,11 @@ from pipeline.record import values_of
 from pipeline.revision import Door
 from pipeline.safety.invisible import visible_name
 from pipeline.sharing import turn
+from pipeline.sharing.authors import AUTHOR
 from pipeline.sharing.choosing import offer as offer_all
 from pipeline.sharing.choosing import plan_copy, withdraw
 from pipeline.sharing.conflicts import Conflict
 from pipeline.sharing.run import Synced, sync
-from pipeline.sharing.signing import AUTHOR
 from pipeline.sharing.state import Share, State, Tell, machine_id, untold
 from pipeline.sharing.travelling import team_repository_of
 from pipeline.store import Put

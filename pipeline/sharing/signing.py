@@ -8,15 +8,14 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from pipeline.core import zone
-from pipeline.core.errors import DocumentError
 from pipeline.core.ids import new_id
 from pipeline.domain.quotes import QUOTES
 from pipeline.revision import Door
 from pipeline.safety.invisible import visible_name
+from pipeline.sharing.authors import AUTHOR, SINCE, author_in
 from pipeline.sharing.quoting import borne_out, said_in
 from pipeline.sharing.revisions import Revision, memory_id
 from pipeline.store import SIGNED
-from pipeline.store.files import document
 
 if TYPE_CHECKING:
     from pipeline.domain.memory import Memory
@@ -27,12 +26,6 @@ OF_SESSION = "originSessionId"
 """In the front matter of what Claude Code wrote: the session it came from, which goes to nobody."""
 Records = Callable[[str], list[Revision]]
 """Gives all records of a memory that are known on this machine."""
-AUTHOR = "author"
-"""In the front matter of a team's memory: who of the team says it."""
-SINCE = "decided"
-"""In the front matter of a team's memory: the day since which it holds."""
-
-
 BY_HAND = "was changed by hand; `reverie team sync`, typed in a terminal, sends it in your name"
 OF_ANOTHER = "is {author}'s, who did not share it with this team; `reverie add` it and share that"
 NOT_FLAT = "lies in a folder of its own; a team's memories lie side by side, so move it up"
@@ -55,14 +48,6 @@ def held_back(store: Store, state: State, found: Document, *, unattended: bool) 
 def _is_known(state: State, found: Document) -> bool:
     ident = memory_id(found.own_id, found.path)
     return ident in state.here or ident in state.begun
-
-
-def author_in(revision: Revision) -> str:
-    """Return whose text `revision` says that it is, "" where it names nobody or is none."""
-    try:
-        return str(document.parse((revision.file or "").encode(), revision.path).extra.get(AUTHOR, ""))
-    except DocumentError:
-        return ""
 
 
 def sign(store: Store, state: State, records: Records, *, now: datetime, unattended: bool) -> None:

@@ -14,12 +14,12 @@ from typing import Any, ClassVar
 from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import DocumentError, InputError, TeamError, UnreachableTeamError
 from pipeline.safety.invisible import visible_name
+from pipeline.sharing.authors import AUTHOR
 from pipeline.sharing.git import OfflineError, RefusedError
 from pipeline.sharing.quoting import said_in, strange_quotes
 from pipeline.sharing.recorded import records_of
 from pipeline.sharing.repository import BRANCH, INCOMING, Repository
 from pipeline.sharing.revisions import FORGOTTEN, REVISIONS, Note, Record, Revision, read_record, records_in
-from pipeline.sharing.signing import AUTHOR
 from pipeline.sharing.state import Tell, untold
 from pipeline.store.files import document
 from pipeline.team import members, revisions, schema

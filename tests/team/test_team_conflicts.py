@@ -5,6 +5,7 @@ import pytest
 from pipeline.app import inbox, team
 from pipeline.app.in_step import heading_of, sides_of
 from pipeline.app.offered import shared_of
+from pipeline.app.undoing import take_back
 from pipeline.app.writing import Change, update_memory
 from pipeline.web.visit import Setting
 from tests.web.conftest import Browser
@@ -88,3 +89,52 @@ def test_the_page_names_them_and_leads_to_the_entry(parted, monkeypatch):
     assert "Bob wrote, 2026-11-20 11:00: “We deploy on Sundays.”" in shown
     assert f'item={row["id"]}#item">Decide it in the inbox</a>' in shown
     assert "a yes leaves out the second, a no keeps both" in shown
+
+
+def accept_and_undo(person, number):
+    """Say yes, bring it in step, and take the yes back; return under which number it waits again."""
+    shared = shared_of(person.app)
+    person.wait(hours=1)
+    inbox.accept(shared, number)
+    assert team.now(person.app).error == ""
+    person.wait(hours=1)
+    (part,) = take_back(shared)
+    return part.waits
+
+
+def test_a_yes_that_was_undone_lets_the_question_stand_for_all(parted):
+    ann, bob = parted
+    (row,) = inbox.waiting(shared_of(ann.app))
+    for _ in range(2):
+        assert accept_and_undo(ann, row["id"]) == row["id"]
+        for person in (ann, bob, ann):
+            assert team.now(person.app).error == ""
+        assert [item["id"] for item in inbox.waiting(shared_of(ann.app))] == [row["id"]]
+        assert len(inbox.waiting(shared_of(bob.app))) == 1
+        (mine,), (theirs,) = team.status(ann.app).conflicts, team.status(bob.app).conflicts
+        assert [item.by for item in mine.sides] == ["Bob", "you"]
+        assert [item.words for item in theirs.sides] == ["We deploy on Sundays.", "We deploy on Fridays."]
+        assert (mine.number, mine.since) == (row["id"], theirs.since)
+    inbox.accept(shared_of(bob.app), theirs.number)
+    for person in (bob, ann, bob):
+        team.now(person.app)
+        assert not team.status(person.app).conflicts and not inbox.waiting(shared_of(person.app))
+
+
+def test_a_memory_that_a_yes_took_away_is_asked_about_again_once_it_is_back(pair):
+    ann, bob = pair
+    name = ann.add("We deploy on Mondays. The port is 8080.", name="deploy-day")
+    team.share(ann.app, name)
+    team.now(bob.app)
+    change(bob, "We deploy on Mondays. The port is 9090.", name)
+    ann.wait(hours=3)
+    team.unshare(ann.app, name)
+    for person in (bob, ann, bob):
+        assert team.now(person.app).error == ""
+    (row,) = inbox.waiting(shared_of(bob.app))
+    assert accept_and_undo(bob, row["id"]) == row["id"]
+    for person in (bob, ann):
+        assert team.now(person.app).error == ""
+    (found,) = team.status(bob.app).conflicts
+    assert (found.number, found.answers) == (row["id"], ("takes it away everywhere", "keeps it"))
+    assert sides_of(found) == ["Ann took it away, 2026-11-20 12:00", "you changed it, 2026-11-20 10:00"]
