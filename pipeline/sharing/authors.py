@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
 
 from pipeline.core.errors import DocumentError
+from pipeline.sharing.revisions import Revision
 from pipeline.store.files import document
 
-if TYPE_CHECKING:
-    from pipeline.sharing.revisions import Revision
-
+Records = Callable[[str], list[Revision]]
+"""Gives all records of a memory that are known on this machine."""
 AUTHOR = "author"
 """In the front matter of a team's memory: who of the team says it."""
 SINCE = "decided"

@@ -138,3 +138,31 @@ def test_a_memory_that_a_yes_took_away_is_asked_about_again_once_it_is_back(pair
     (found,) = team.status(bob.app).conflicts
     assert (found.number, found.answers) == (row["id"], ("takes it away everywhere", "keeps it"))
     assert sides_of(found) == ["Ann took it away, 2026-11-20 12:00", "you changed it, 2026-11-20 10:00"]
+
+
+def test_what_a_yes_leaves_of_somebody_stays_theirs(parted):
+    ann, bob = parted
+    both = ann.texts()
+    assert both["deploy-day"][1] == "Ann and Bob"
+    (row,) = inbox.waiting(shared_of(ann.app))
+    ann.wait(hours=1)
+    inbox.accept(shared_of(ann.app), row["id"])
+    for person in (ann, bob, ann):
+        assert team.now(person.app).error == ""
+        assert not team.status(person.app).odd
+    for person in (ann, bob):
+        assert person.texts() == {"deploy-day": ("We deploy on Sundays. The port is 8080.", "Bob")}
+        assert "(Bob, " in (person.store / "team" / "MEMORY.md").read_text("utf-8")
+    # What both said is both's once more.
+    ann.wait(hours=1)
+    take_back(shared_of(ann.app))
+    for person in (ann, bob, ann):
+        assert team.now(person.app).error == ""
+        assert not team.status(person.app).odd
+    assert ann.texts() == bob.texts() == both
+    # Tags of Ann's are hers, whoever said the words.
+    shared = shared_of(ann.app)
+    ann.wait(hours=1)
+    update_memory(shared, shared.open_store(), "deploy-day", Change(add_tags=["week"]))
+    team.now(ann.app)
+    assert ann.texts()["deploy-day"][1] == "Ann"
