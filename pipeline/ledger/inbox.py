@@ -8,6 +8,7 @@ from typing import Any
 
 from pipeline.core.errors import LedgerError
 from pipeline.core.home import Home
+from pipeline.hooklib.ownership import TEAM
 from pipeline.ledger.connection import Ledger, Moment, seconds
 from pipeline.record import names_of, record
 
@@ -111,8 +112,8 @@ def count_shared(ledger: Ledger, home: Path) -> int:
 
 
 def count_here(ledger: Ledger, home: Path, store: Path) -> int:
-    """Return how many proposals wait for whoever works in `store`: about it, and about all projects."""
-    own = count_inbox(ledger, str(store))
+    """Return how many proposals wait for whoever works in `store`: about it, its team's, and all projects."""
+    own = count_inbox(ledger, str(store)) + count_inbox(ledger, str(store / TEAM))
     return own + (count_shared(ledger, home) if store != Home(home).user_store else 0)
 
 

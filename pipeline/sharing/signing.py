@@ -72,8 +72,8 @@ def sign(store: Store, state: State, records: Records, *, now: datetime, unatten
         if theirs == found.raw:
             continue
         if theirs is not None:
-            said = document.parse(theirs, found.path)
-            door.arrive(said, theirs, instead=found, before=found, written=True, doubtful=True)
+            memory = document.parse(theirs, found.path)
+            door.arrive(memory, theirs, instead=found, before=found, written=True, doubtful=True)
             continue
         extra, today = memory.extra, zone.day(now)
         day = today if found.path in was and author != state.person else extra.get(SINCE, today)

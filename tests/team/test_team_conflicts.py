@@ -5,6 +5,7 @@ import pytest
 from pipeline.app import inbox, team
 from pipeline.app.in_step import heading_of, sides_of
 from pipeline.app.offered import shared_of
+from pipeline.app.status import overview
 from pipeline.app.undoing import take_back
 from pipeline.app.writing import Change, update_memory
 from pipeline.web.visit import Setting
@@ -166,3 +167,11 @@ def test_what_a_yes_leaves_of_somebody_stays_theirs(parted):
     update_memory(shared, shared.open_store(), "deploy-day", Change(add_tags=["week"]))
     team.now(ann.app)
     assert ann.texts()["deploy-day"][1] == "Ann"
+
+
+def test_the_status_counts_what_waits_about_the_team(parted):
+    ann, _ = parted
+    with ann.app.ledger() as ledger:
+        here, now = ann.store, ann.clock.now()
+        found = overview(ledger, ann.app.home, ann.app.settings, here, store=here, llm="offline", now=now)
+    assert found["inbox"] == len(inbox.waiting(shared_of(ann.app))) == 1
