@@ -10,6 +10,7 @@ import typer
 from pipeline.app import in_step, team_backlog
 from pipeline.app import team as use_case
 from pipeline.app.application import App
+from pipeline.app.offered import replaced_of_others
 from pipeline.app.team import Joined, Parting, Standing
 from pipeline.cli import named_rows, output
 from pipeline.cli.groups import HELP_OPTIONS
@@ -149,12 +150,21 @@ def leave(yes: AgreedOption = False, as_json: JsonOption = False) -> None:
     output.talk(f"Its memories stay in {folder} as they are now; remove that folder if you don't want them.")
 
 
-def share(name: MemoryName, as_json: JsonOption = False) -> None:
+def share(name: MemoryName, yes: AgreedOption = False, as_json: JsonOption = False) -> None:
     """Give the team a copy of a memory in your name.
 
-    What was said for it in your sessions goes along with team.share_quotes = true alone.
+    What was said for it in your sessions goes along with team.share_quotes = true alone. Where it would take
+    the place of what others said there, you are asked first.
     """
-    done = use_case.share(App(), name)
+    app = App()
+    if not yes and (replaced := replaced_of_others(app, name)):
+        what = f"it would take away what others say there: {' '.join(f'“{text}”' for text in replaced)}"
+        if not output.can_ask():
+            raise InputError(f"nothing was changed: {what}", fix="Add --yes, or `reverie update --team`.")
+        if not output.ask(f"{what[0].upper()}{what[1:]}. Share it all the same?"):
+            output.talk("nothing was changed")
+            return
+    done = use_case.share(app, name)
     row = {"shared": done.name, "sync": done.sync, "quotes": done.quotes, "kept_back": done.kept_back}
     output.data(row, lambda: _tell_shared(done), as_json=as_json)
     output.talk(f"`reverie unshare {done.name}` takes it back; what was read was read.")

@@ -4,7 +4,7 @@ import pytest
 
 from pipeline.app import inbox, team
 from pipeline.app.in_step import heading_of, sides_of
-from pipeline.app.offered import shared_of
+from pipeline.app.offered import replaced_of_others, shared_of
 from pipeline.app.status import overview
 from pipeline.app.undoing import take_back
 from pipeline.app.writing import Change, update_memory
@@ -175,3 +175,13 @@ def test_the_status_counts_what_waits_about_the_team(parted):
         here, now = ann.store, ann.clock.now()
         found = overview(ledger, ann.app.home, ann.app.settings, here, store=here, llm="offline", now=now)
     assert found["inbox"] == len(inbox.waiting(shared_of(ann.app))) == 1
+
+
+def test_to_share_again_names_what_of_others_it_would_take_away(parted):
+    ann, bob = parted
+    # Hers still says Mondays; Fridays in the team's copy is her own word, too.
+    assert replaced_of_others(ann.app, "deploy-day") == ["We deploy on Sundays."]
+    change(bob, "We deploy on Fridays. The port is 8080.", "deploy-day")
+    for person in (bob, ann):
+        team.now(person.app)
+    assert replaced_of_others(ann.app, "deploy-day") == []
