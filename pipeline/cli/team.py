@@ -132,14 +132,14 @@ def cap(
 def leave(yes: AgreedOption = False, as_json: JsonOption = False) -> None:
     """Leave the team; what was shared stays.
 
-    What you shared stays with the others, and what they shared stays here as it is now. The last member
-    is asked first.
+    What you shared stays with the others, and what they shared stays here as it is now. The last member,
+    and who leaves nobody who may invite, is asked first.
     """
     app = App()
     found = use_case.parting(app)
     if found.nobody_invites:
         output.talk(_parting(found))
-    if found.is_last and not yes:
+    if found.nobody_invites and not yes:
         if not output.can_ask():
             raise InputError("nothing was changed: here nobody can be asked", fix="Add --yes.")
         if not output.ask(f"Leave {found.team} all the same?"):
@@ -147,6 +147,7 @@ def leave(yes: AgreedOption = False, as_json: JsonOption = False) -> None:
             return
     name, folder = use_case.leave(app)
     output.data({"left": name, "folder": folder}, lambda: output.line(f"You left {name}"), as_json=as_json)
+    output.talk("That ends the membership of your login: its other machines and projects are out as well.")
     output.talk(f"Its memories stay in {folder} as they are now; remove that folder if you don't want them.")
 
 
@@ -188,7 +189,7 @@ def unshare(name: MemoryName, as_json: JsonOption = False) -> None:
 def _tell_joined(done: Joined) -> None:
     output.line(f"In the team {done.team} as {done.person}; its memories are in {done.folder}")
     if done.aside:
-        output.line(f"What another team had left there is not sent to this one; it is kept in {done.aside}")
+        output.line(f"What was in team/ before is not sent to this team; it is kept in {done.aside}")
     _tell(done.first)
 
 
