@@ -5,19 +5,26 @@ from __future__ import annotations
 from copy import copy
 from typing import Any
 
+from pipeline.app import retired
 from pipeline.app.application import App
 from pipeline.core.errors import InputError
 from pipeline.domain.memory import Memory
 from pipeline.domain.quotes import Quote
+from pipeline.domain.sentences import folded, sentences
 from pipeline.hooklib.ownership import TEAM
 from pipeline.hooklib.plain import lines_of
 from pipeline.ledger.inbox import InboxItem
 from pipeline.revision import Door
+from pipeline.revision.compose import lost_between
+from pipeline.sharing.authors import author_in
 from pipeline.sharing.choosing import id_there, line_of, payload_of, plan_copy
 from pipeline.sharing.outgoing import secret_finder
 from pipeline.sharing.quoting import number_kept_back, quotes_for
+from pipeline.sharing.recorded import records_of
+from pipeline.sharing.repository import Repository
 from pipeline.sharing.state import Share, State
 from pipeline.store import Store
+from pipeline.store.files.document import parse
 from pipeline.verify.flaw import Flaw
 
 
@@ -46,6 +53,26 @@ def quotes_of(app: App, memory: Memory, state: State) -> tuple[tuple[Quote, ...]
     with app.ledger(to_look=True) as ledger:
         is_secret = secret_finder(ledger)
     return quotes_for(memory, state.person, is_secret), number_kept_back(memory, state.person, is_secret)
+
+
+def replaced_of_others(app: App, name: str) -> list[str]:
+    """Return the sentences of the team's copy of the memory `name` that sharing it again would take away.
+
+    Those that this person said there themselves are not among them.
+    """
+    state, shared = state_of(app), shared_of(app)
+    memory = retired.read(app.open_store(), name).memory
+    ident = id_there(memory)
+    there = next((item for item in shared.open_store().scan().documents if item.own_id == ident), None)
+    if there is None:
+        return []
+    share = Share.of(app.home, shared.store_path)
+    own: set[str] = set()
+    for record in records_of(Repository(share.repository, state.remote), ident):
+        if record.file is not None and author_in(record) in (state.person, *state.names):
+            own |= {item.folded for item in sentences(parse(record.file.encode(), record.path).body)}
+    gone = lost_between(there.memory.body, memory.body, ())
+    return [text for text in gone if folded(text) not in own]
 
 
 def planned(app: App, store: Store, found: InboxItem) -> tuple[App, Door]:

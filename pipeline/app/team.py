@@ -20,15 +20,16 @@ from pipeline.core.atomic import ensure_dir
 from pipeline.core.errors import InputError, TeamError
 from pipeline.core.ids import new_id
 from pipeline.hooklib.ownership import TEAM
+from pipeline.recall.prepared import hook_state
 from pipeline.record import values_of
 from pipeline.revision import Door
 from pipeline.safety.invisible import visible_name
 from pipeline.sharing import turn
+from pipeline.sharing.authors import AUTHOR
 from pipeline.sharing.choosing import offer as offer_all
 from pipeline.sharing.choosing import plan_copy, withdraw
 from pipeline.sharing.conflicts import Conflict
 from pipeline.sharing.run import Synced, sync
-from pipeline.sharing.signing import AUTHOR
 from pipeline.sharing.state import Share, State, Tell, machine_id, untold
 from pipeline.sharing.travelling import team_repository_of
 from pipeline.store import Put
@@ -277,6 +278,7 @@ def now(app: App, *, force: bool = False, unattended: bool = False, tell: Tell =
     kept = Share.of(app.home, shared.store_path, tell)
     with app.ledger() as ledger:
         done = sync(kept, store, clock=app.clock, ledger=ledger, force=force, unattended=unattended)
+        hook_state.refresh(ledger, app.home, app.settings, app.clock)
     if done.change:
         shared.follow(store)
     return done

@@ -10,6 +10,7 @@ import typer
 from pipeline.app import in_step, team_backlog
 from pipeline.app import team as use_case
 from pipeline.app.application import App
+from pipeline.app.offered import replaced_of_others
 from pipeline.app.team import Joined, Parting, Standing
 from pipeline.cli import named_rows, output
 from pipeline.cli.groups import HELP_OPTIONS
@@ -133,14 +134,14 @@ def cap(
 def leave(yes: AgreedOption = False, as_json: JsonOption = False) -> None:
     """Leave the team; what was shared stays.
 
-    What you shared stays with the others, and what they shared stays here as it is now. The last member
-    is asked first.
+    What you shared stays with the others, and what they shared stays here as it is now. The last member,
+    and who leaves nobody who may invite, is asked first.
     """
     app = App()
     found = use_case.parting(app)
     if found.nobody_invites:
         output.talk(_parting(found))
-    if found.is_last and not yes:
+    if found.nobody_invites and not yes:
         if not output.can_ask():
             raise InputError("nothing was changed: here nobody can be asked", fix="Add --yes.")
         if not output.ask(f"Leave {found.team} all the same?"):
@@ -150,18 +151,26 @@ def leave(yes: AgreedOption = False, as_json: JsonOption = False) -> None:
     name, folder = use_case.leave(app)
     output.data({"left": name, "folder": folder}, lambda: output.line(f"You left {name}"), as_json=as_json)
     if back:
-        output.talk(
-            f"{count(back, 'transcript')} that its workers had not read: `reverie process` reads them."
-        )
+        output.talk(f"`reverie process` reads the {count(back, 'transcript')} that its workers had not read.")
+    output.talk("That ends the membership of your login: its other machines and projects are out as well.")
     output.talk(f"Its memories stay in {folder} as they are now; remove that folder if you don't want them.")
 
 
-def share(name: MemoryName, as_json: JsonOption = False) -> None:
+def share(name: MemoryName, yes: AgreedOption = False, as_json: JsonOption = False) -> None:
     """Give the team a copy of a memory in your name.
 
-    What was said for it in your sessions goes along with team.share_quotes = true alone.
+    What was said for it in your sessions goes along with team.share_quotes = true alone. Where it would take
+    the place of what others said there, you are asked first.
     """
-    done = use_case.share(App(), name)
+    app = App()
+    if not yes and (replaced := replaced_of_others(app, name)):
+        what = f"it would take away what others say there: {' '.join(f'“{text}”' for text in replaced)}"
+        if not output.can_ask():
+            raise InputError(f"nothing was changed: {what}", fix="Add --yes, or `reverie update --team`.")
+        if not output.ask(f"{what[0].upper()}{what[1:]}. Share it all the same?"):
+            output.talk("nothing was changed")
+            return
+    done = use_case.share(app, name)
     row = {"shared": done.name, "sync": done.sync, "quotes": done.quotes, "kept_back": done.kept_back}
     output.data(row, lambda: _tell_shared(done), as_json=as_json)
     output.talk(f"`reverie unshare {done.name}` takes it back; what was read was read.")
@@ -185,7 +194,7 @@ def unshare(name: MemoryName, as_json: JsonOption = False) -> None:
 def _tell_joined(done: Joined) -> None:
     output.line(f"In the team {done.team} as {done.person}; its memories are in {done.folder}")
     if done.aside:
-        output.line(f"What another team had left there is not sent to this one; it is kept in {done.aside}")
+        output.line(f"What was in team/ before is not sent to this team; it is kept in {done.aside}")
     _tell(done.first)
 
 

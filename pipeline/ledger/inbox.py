@@ -8,6 +8,7 @@ from typing import Any
 
 from pipeline.core.errors import LedgerError
 from pipeline.core.home import Home
+from pipeline.hooklib.ownership import TEAM
 from pipeline.ledger.connection import Ledger, Moment, seconds
 from pipeline.record import names_of, record
 
@@ -43,11 +44,14 @@ class InboxItem:
         """
         first = f"inbox-{self.id}-{self.run_id}"
         again = int(self.payload.get(AGAIN, 0))
-        return [first, *(f"{first}-again-{number}" for number in range(1, again + 1))]
+        own = [first, *(f"{first}-again-{number}" for number in range(1, again + 1))]
+        return [*self.payload.get(YESES, ()), *own]
 
 
 AGAIN = "again"
 """The key of a payload that counts how often a yes to it was undone."""
+YESES = "yeses"
+"""The key of a payload with the change sets of yeses to the same question, when it had another run id."""
 ADOPTED = "adopted"
 """The key of a payload that names the change set in which it was done together with others."""
 CITED = "cited"
@@ -108,8 +112,8 @@ def count_shared(ledger: Ledger, home: Path) -> int:
 
 
 def count_here(ledger: Ledger, home: Path, store: Path) -> int:
-    """Return how many proposals wait for whoever works in `store`: about it, and about all projects."""
-    own = count_inbox(ledger, str(store))
+    """Return how many proposals wait for whoever works in `store`: about it, its team's, and all projects."""
+    own = count_inbox(ledger, str(store)) + count_inbox(ledger, str(store / TEAM))
     return own + (count_shared(ledger, home) if store != Home(home).user_store else 0)
 
 
@@ -130,6 +134,20 @@ def reopen_inbox(ledger: Ledger, item: InboxItem) -> None:
         "UPDATE inbox SET payload_json = ?, state = 'open', decided_at = NULL"
         " WHERE id = ? AND state = 'accepted'",
         (json.dumps(payload, ensure_ascii=False), item.id),
+    )
+
+
+def asks_same(item: InboxItem, payload: dict[str, Any]) -> bool:
+    """Whether `item` proposes `payload`, however often a yes to it was undone."""
+    return {key: value for key, value in item.payload.items() if key not in (AGAIN, YESES)} == payload
+
+
+def go_on_as(ledger: Ledger, item: InboxItem, run_id: str) -> None:
+    """Let the open proposal `item` keep its number, and come of `run_id` from now on."""
+    payload = {**item.payload, YESES: item.change_ids}
+    ledger.execute(
+        "UPDATE inbox SET payload_json = ?, run_id = ? WHERE id = ? AND state = 'open'",
+        (json.dumps(payload, ensure_ascii=False), run_id, item.id),
     )
 
 

@@ -16,7 +16,8 @@ from pipeline.core.ids import derived_id
 from pipeline.domain.quotes import QUOTES, Quote, quotes_of, with_quotes
 from pipeline.ledger.inbox import OFFERED, InboxItem, add_inbox, amend_inbox, decide_inbox, list_inbox
 from pipeline.revision.compose import Removal, lost_between
-from pipeline.sharing.signing import AUTHOR, OF_SESSION, SINCE
+from pipeline.sharing.authors import AUTHOR, SINCE
+from pipeline.sharing.signing import OF_SESSION
 from pipeline.text.humanize import count
 from pipeline.verify.barred import bar
 from pipeline.verify.flaw import Flaw

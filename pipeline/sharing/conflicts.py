@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from pipeline.core.errors import DocumentError
 from pipeline.ledger.inbox import SYNCED, list_inbox
 from pipeline.safety.invisible import visible_name
+from pipeline.sharing.authors import author_in
 from pipeline.sharing.questions import run_id_of
 from pipeline.sharing.recorded import records_of
 from pipeline.sharing.repository import Repository
 from pipeline.sharing.revisions import Revision
-from pipeline.sharing.signing import author_in
 from pipeline.sharing.wording import row_of
 from pipeline.store.files import document
 
@@ -95,6 +95,12 @@ def _conflict(
         heads = [item for item in records if item.name in known.heads]
         gone = next((item for item in heads if item.file is None), None)
         lively = next((item for item in reversed(records) if item.file is not None), None)
+        if gone is None:
+            # A yes took it away as well, and was undone: it is asked what was before both.
+            gone = next((item for item in records if item.file is None), None)
+            lively = next(
+                (item for item in reversed(records) if item.file is not None and item not in heads), lively
+            )
         did = FORGOT if gone is not None and gone.forgotten else TOOK_AWAY
         pairs = ((did, gone, ()), (CHANGED, lively, ()))
     elif kept:

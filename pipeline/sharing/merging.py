@@ -18,8 +18,8 @@ from pipeline.core.errors import DocumentError, KeptAsItIsError
 from pipeline.domain.memory import MAX_DESCRIPTION, Evidence, Memory
 from pipeline.domain.quotes import QUOTES, Quote, quotes_of, with_quotes
 from pipeline.hooklib.plain import one_line
+from pipeline.sharing.authors import AUTHOR, people
 from pipeline.sharing.revisions import Moment, Revision
-from pipeline.sharing.signing import AUTHOR
 from pipeline.sharing.wording import Row, body_of, changes, row_of, words_of, woven
 from pipeline.store.files import document
 from pipeline.verify.provenance import bound, pruned, replace_bears, weakest_origin
@@ -32,8 +32,6 @@ _FIELDS = (
 _LISTS = ("tags", "anchors", "aliases", "cues", "replaces", "relations")
 """Of these each item counts for itself, as a sentence does."""
 _EXTRA = "extra:"
-AND = " and "
-"""What stands between the authors of a text that has words of several."""
 Element = tuple[str, str]
 Fields = dict[str, tuple[int, Any]]
 """Field → number of the revision that last set it, and the value."""
@@ -142,13 +140,15 @@ class _Line:
         same = {(self.revisions[head].path, self.revisions[head].file) for head in heads}
         if len(same) == 1:
             written = all(self.revisions[head].written for head in heads)
-            gone = any(self.revisions[head].forgotten for head in heads)
-            return replace(found, written=written, forgotten=gone)
+            asks = tuple(self._again(heads)) if found.file is not None else ()
+            return replace(found, written=written, forgotten=self._forgot(heads), questions=asks)
         return self._several(heads, found)
 
     # -- what each says -----------------------------------------------------------------------------
 
     def _read(self) -> None:
+        if self._said:
+            return
         for number, revision in enumerate(self.revisions):
             base = self._meeting(self.parents[number])
             meaning = _said_by(revision, number)
@@ -240,7 +240,8 @@ class _Line:
     def _several(self, heads: tuple[int, ...], found: State) -> State:
         self._read()
         meaning = self._meeting(heads)
-        forgotten = any(self.revisions[head].forgotten for head in heads)
+        both = {piece.text for piece in meaning.row}
+        forgotten = self._forgot(heads)
         if meaning.memory is None:
             last = self._leaving(heads)
             return replace(
@@ -259,7 +260,13 @@ class _Line:
             path=meaning.memory.path,
             file=_file_of(meaning.memory, top),
             written=all(self.revisions[head].written for head in texts),
-            questions=(*self._asked(texts), *([Question("", (), (), forgotten)] if vain else [])),
+            questions=_each_once(
+                [
+                    *self._asked(texts),
+                    *([Question("", (), (), forgotten)] if vain else []),
+                    *(item for item in self._again(texts) if {*item.kept, *item.other} <= both),
+                ]
+            ),
             reason="",
             heir="",
             forgotten=False,
@@ -285,6 +292,43 @@ class _Line:
                             fresh, kept = mine[folded], ()
                         found.setdefault(sentence, Question(sentence, kept, fresh))
         return [found[sentence] for sentence in sorted(found)]
+
+    def _again(self, heads: Sequence[int]) -> list[Question]:
+        """Return what is asked again, since one of `heads` took back what had settled it."""
+        if all(len(parents) < 2 for parents in self.parents):
+            return []
+        self._read()
+        return [item for head in heads for item in self._taken_back(head)]
+
+    def _taken_back(self, head: int) -> list[Question]:
+        """Return what was asked before the parent of `head` settled it, where `head` says both once more."""
+        at = head
+        for _ in range(_DEEPEST):
+            if len(self.parents[at]) != 1:
+                return []
+            settled = self.parents[at][0]
+            before = self.parents[settled]
+            if len(before) > 1:
+                texts, _, vain = self._texts(before)
+                gone = [Question("", (), (), forgotten=self._forgot(before))] if vain else []
+                asked = [*self._asked(texts), *gone]
+                return [q for q in asked if self._has_both(head, q) and not self._has_both(settled, q)]
+            if not before or self._said[before[0]].elements != self._said[head].elements:
+                return []
+            at = before[0]
+        return []
+
+    def _forgot(self, heads: Iterable[int]) -> bool:
+        return any(self.revisions[head].forgotten for head in heads)
+
+    def _has_both(self, number: int, question: Question) -> bool:
+        """Whether what is asked about stands in that revision, so that it settles nothing."""
+        texts = {piece.text for piece in self._said[number].row}
+        return self.revisions[number].file is not None and {*question.kept, *question.other} <= texts
+
+
+def _each_once(questions: Iterable[Question]) -> tuple[Question, ...]:
+    return tuple({item.sentence: item for item in reversed([*questions])}.values())[::-1]
 
 
 def _said_by(revision: Revision, number: int) -> _Said:
@@ -354,7 +398,7 @@ def _memory_of(parts: Sequence[_Said], stays: frozenset[Element], fields: Fields
     authors = {str(teller.extra[AUTHOR]) for teller in tellers if AUTHOR in teller.extra}
     if authors:
         # Whose words stand in it are named, and nobody else.
-        memory = replace(memory, extra={**memory.extra, AUTHOR: _people(authors)})
+        memory = replace(memory, extra={**memory.extra, AUTHOR: people(authors)})
     if row and _tells_what_left(memory, parts):
         first_words = next((piece.text for piece in row if piece.part == "statement"), row[0].text)
         memory = replace(memory, description=one_line(first_words, MAX_DESCRIPTION))
@@ -378,11 +422,6 @@ def _tellers(parts: Sequence[_Said], row: Row) -> list[Memory]:
         for part in parts
         if part.memory is not None and own & {piece.folded for piece in part.row}
     ]
-
-
-def _people(authors: Iterable[str]) -> str:
-    """Return `authors`, of whom one may be several already, each once."""
-    return AND.join(sorted({name for author in authors for name in author.split(AND)}))
 
 
 def _sources(memories: Sequence[Memory], stays: frozenset[Element]) -> tuple[Evidence, ...]:

@@ -13,10 +13,10 @@ import orjson
 from pipeline.core.clock import iso
 from pipeline.core.ids import digest
 from pipeline.safety.redaction import has_secret
+from pipeline.sharing.authors import Records
 from pipeline.sharing.moments import Moments
 from pipeline.sharing.old_copy import OldCopy
 from pipeline.sharing.revisions import MOST_BYTES, Moment, Note, Record, Revision, after, memory_id
-from pipeline.sharing.signing import Records
 from pipeline.sharing.state import LOST, Here, Kept, State
 from pipeline.store.files.layout import MAX_FILE
 from pipeline.store.history import forgotten

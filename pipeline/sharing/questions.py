@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from pipeline.core.ids import digest
-from pipeline.ledger.inbox import SYNCED, add_inbox, decide_inbox, list_inbox
+from pipeline.ledger.inbox import SYNCED, add_inbox, asks_same, decide_inbox, go_on_as, list_inbox
 from pipeline.sharing.outgoing import documents_of
 
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ _BOTH = "two machines changed one sentence, and both stand; a yes leaves out wha
 def ask(ledger: Ledger, store: Store, state: State, *, now: datetime) -> int:
     """Put into the inbox what is asked of the memories here, and close what is settled; tell how many are."""
     wanted: dict[str, tuple[dict[str, Any], str]] = {}
-    asked = {ident: known for ident, known in state.known.items() if known.asks}
-    documents = documents_of(store) if asked else {}
-    for ident, known in asked.items():
+    asking = {ident: known for ident, known in state.known.items() if known.asks}
+    documents = documents_of(store) if asking else {}
+    for ident, known in asking.items():
         document = documents.get(ident)
         if document is not None:
             for sentence, kept, other, *more in known.asks:
@@ -38,10 +38,20 @@ def ask(ledger: Ledger, store: Store, state: State, *, now: datetime) -> int:
                 )
     key = str(store.path)
     with ledger.transaction():
+        had = {item.run_id for item in list_inbox(ledger, key, None) if item.kind == SYNCED}
+        fresh = {run_id: asked[0] for run_id, asked in wanted.items() if run_id not in had}
         for item in list_inbox(ledger, key):
-            if item.kind == SYNCED and item.run_id not in wanted:
+            if item.kind != SYNCED or item.run_id in wanted:
+                continue
+            same = next((run_id for run_id, payload in fresh.items() if asks_same(item, payload)), "")
+            if same:
+                # It waits under the number that a person was told.
+                del fresh[same]
+                go_on_as(ledger, item, same)
+            else:
                 decide_inbox(ledger, item.id, "rejected", now=now)
-        for run_id, (payload, reason) in wanted.items():
+        for run_id in fresh:
+            payload, reason = wanted[run_id]
             text = json.dumps(payload, ensure_ascii=False, sort_keys=True)
             add_inbox(ledger, key, kind=SYNCED, payload_json=text, reason=reason, run_id=run_id, now=now)
     return len(wanted)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pipeline.core.atomic import write_atomic
 from pipeline.hooklib.memory_format import INDEX, INDEX_BYTES
-from pipeline.sharing.signing import AUTHOR, SINCE
+from pipeline.sharing.authors import AUTHOR, SINCE
 from pipeline.store.files.memory_index import entry_of
 from pipeline.text.humanize import count
 

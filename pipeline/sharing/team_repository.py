@@ -14,12 +14,13 @@ from typing import Any, ClassVar
 from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import DocumentError, InputError, TeamError, UnreachableTeamError
 from pipeline.safety.invisible import visible_name
+from pipeline.sharing.authors import AUTHOR
 from pipeline.sharing.git import OfflineError, RefusedError
+from pipeline.sharing.joint import is_joint
 from pipeline.sharing.quoting import said_in, strange_quotes
 from pipeline.sharing.recorded import records_of
 from pipeline.sharing.repository import BRANCH, INCOMING, Repository
 from pipeline.sharing.revisions import FORGOTTEN, REVISIONS, Note, Record, Revision, read_record, records_in
-from pipeline.sharing.signing import AUTHOR
 from pipeline.sharing.state import Tell, untold
 from pipeline.store.files import document
 from pipeline.team import members, revisions, schema
@@ -178,7 +179,8 @@ class TeamRepository(Repository):
     ) -> None:
         """Raise InputError where a text names another author than who sent it, who has or had these `names`.
 
-        Unless it is word for word what is known already, perhaps of `fresh` ones: so an undo puts it back.
+        Unless it is word for word what is known already, perhaps of `fresh` ones, or what several said
+        together: so an undo puts it back.
         """
         if isinstance(record, Revision) and "/" in record.path:
             raise InputError("a team's memories lie side by side, in no folder", file=record.path)
@@ -190,7 +192,7 @@ class TeamRepository(Repository):
         if is_own and not strange_quotes(memory, names, ()):
             return
         known = self._known_of(record, fresh)
-        if any(item.file == record.file for item in known):
+        if any(item.file == record.file for item in known) or is_joint(record.file, known):
             return
         if not is_own:
             claim = f"it says that {author or 'nobody'} is its author, and {names[0]} sent it"

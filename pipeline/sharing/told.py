@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from pipeline.core.errors import InputError
 from pipeline.record import record
 from pipeline.safety.invisible import visible_name
+from pipeline.sharing.authors import AUTHOR, SINCE
 from pipeline.sharing.recorded import records_of
 from pipeline.sharing.repository import Repository
 from pipeline.sharing.revisions import memory_id
-from pipeline.sharing.signing import AUTHOR, SINCE
 from pipeline.sharing.state import Share
 
 if TYPE_CHECKING:

@@ -154,7 +154,7 @@ def test_who_leaves_the_team_has_the_backlog_back(work, laptop, api):
     give(laptop)
     done = laptop.reverie("team", "leave", "--yes")
     assert done.returncode == 0, done.stderr
-    assert "6 transcripts that its workers had not read" in done.stderr
+    assert "reads the 6 transcripts that its workers had not read" in done.stderr
     assert laptop.reverie("process", "--all").returncode == 0
     assert laptop.facts() == {telling(number): 1 for number in range(6)}
 

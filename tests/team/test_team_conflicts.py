@@ -4,7 +4,9 @@ import pytest
 
 from pipeline.app import inbox, team
 from pipeline.app.in_step import heading_of, sides_of
-from pipeline.app.offered import shared_of
+from pipeline.app.offered import replaced_of_others, shared_of
+from pipeline.app.status import overview
+from pipeline.app.undoing import take_back
 from pipeline.app.writing import Change, update_memory
 from pipeline.web.visit import Setting
 from tests.web.conftest import Browser
@@ -88,3 +90,98 @@ def test_the_page_names_them_and_leads_to_the_entry(parted, monkeypatch):
     assert "Bob wrote, 2026-11-20 11:00: “We deploy on Sundays.”" in shown
     assert f'item={row["id"]}#item">Decide it in the inbox</a>' in shown
     assert "a yes leaves out the second, a no keeps both" in shown
+
+
+def accept_and_undo(person, number):
+    """Say yes, bring it in step, and take the yes back; return under which number it waits again."""
+    shared = shared_of(person.app)
+    person.wait(hours=1)
+    inbox.accept(shared, number)
+    assert team.now(person.app).error == ""
+    person.wait(hours=1)
+    (part,) = take_back(shared)
+    return part.waits
+
+
+def test_a_yes_that_was_undone_lets_the_question_stand_for_all(parted):
+    ann, bob = parted
+    (row,) = inbox.waiting(shared_of(ann.app))
+    for _ in range(2):
+        assert accept_and_undo(ann, row["id"]) == row["id"]
+        for person in (ann, bob, ann):
+            assert team.now(person.app).error == ""
+        assert [item["id"] for item in inbox.waiting(shared_of(ann.app))] == [row["id"]]
+        assert len(inbox.waiting(shared_of(bob.app))) == 1
+        (mine,), (theirs,) = team.status(ann.app).conflicts, team.status(bob.app).conflicts
+        assert [item.by for item in mine.sides] == ["Bob", "you"]
+        assert [item.words for item in theirs.sides] == ["We deploy on Sundays.", "We deploy on Fridays."]
+        assert (mine.number, mine.since) == (row["id"], theirs.since)
+    inbox.accept(shared_of(bob.app), theirs.number)
+    for person in (bob, ann, bob):
+        team.now(person.app)
+        assert not team.status(person.app).conflicts and not inbox.waiting(shared_of(person.app))
+
+
+def test_a_memory_that_a_yes_took_away_is_asked_about_again_once_it_is_back(pair):
+    ann, bob = pair
+    name = ann.add("We deploy on Mondays. The port is 8080.", name="deploy-day")
+    team.share(ann.app, name)
+    team.now(bob.app)
+    change(bob, "We deploy on Mondays. The port is 9090.", name)
+    ann.wait(hours=3)
+    team.unshare(ann.app, name)
+    for person in (bob, ann, bob):
+        assert team.now(person.app).error == ""
+    (row,) = inbox.waiting(shared_of(bob.app))
+    assert accept_and_undo(bob, row["id"]) == row["id"]
+    for person in (bob, ann):
+        assert team.now(person.app).error == ""
+    (found,) = team.status(bob.app).conflicts
+    assert (found.number, found.answers) == (row["id"], ("takes it away everywhere", "keeps it"))
+    assert sides_of(found) == ["Ann took it away, 2026-11-20 12:00", "you changed it, 2026-11-20 10:00"]
+
+
+def test_what_a_yes_leaves_of_somebody_stays_theirs(parted):
+    ann, bob = parted
+    both = ann.texts()
+    assert both["deploy-day"][1] == "Ann and Bob"
+    (row,) = inbox.waiting(shared_of(ann.app))
+    ann.wait(hours=1)
+    inbox.accept(shared_of(ann.app), row["id"])
+    for person in (ann, bob, ann):
+        assert team.now(person.app).error == ""
+        assert not team.status(person.app).odd
+    for person in (ann, bob):
+        assert person.texts() == {"deploy-day": ("We deploy on Sundays. The port is 8080.", "Bob")}
+        assert "(Bob, " in (person.store / "team" / "MEMORY.md").read_text("utf-8")
+    # What both said is both's once more.
+    ann.wait(hours=1)
+    take_back(shared_of(ann.app))
+    for person in (ann, bob, ann):
+        assert team.now(person.app).error == ""
+        assert not team.status(person.app).odd
+    assert ann.texts() == bob.texts() == both
+    # Tags of Ann's are hers, whoever said the words.
+    shared = shared_of(ann.app)
+    ann.wait(hours=1)
+    update_memory(shared, shared.open_store(), "deploy-day", Change(add_tags=["week"]))
+    team.now(ann.app)
+    assert ann.texts()["deploy-day"][1] == "Ann"
+
+
+def test_the_status_counts_what_waits_about_the_team(parted):
+    ann, _ = parted
+    with ann.app.ledger() as ledger:
+        here, now = ann.store, ann.clock.now()
+        found = overview(ledger, ann.app.home, ann.app.settings, here, store=here, llm="offline", now=now)
+    assert found["inbox"] == len(inbox.waiting(shared_of(ann.app))) == 1
+
+
+def test_to_share_again_names_what_of_others_it_would_take_away(parted):
+    ann, bob = parted
+    # Hers still says Mondays; Fridays in the team's copy is her own word, too.
+    assert replaced_of_others(ann.app, "deploy-day") == ["We deploy on Sundays."]
+    change(bob, "We deploy on Fridays. The port is 8080.", "deploy-day")
+    for person in (bob, ann):
+        team.now(person.app)
+    assert replaced_of_others(ann.app, "deploy-day") == []

@@ -44,7 +44,7 @@ def remember(person, body=BODY, *more, name="deploy-day", said=SAID, also=ALSO):
         )
         for number, (sentence, quote, speaker) in enumerate(words)
     )
-    extra = {"metadata": {"originSessionId": SESSION}, "quotes": [{"quote": "planted", "by": "Ann"}]}
+    extra = {"metadata": {"originSessionId": SESSION}, "quotes": [{"quote": "marzipan", "by": "Ann"}]}
     store = person.app.open_store()
     door = Door(store, now=person.app.clock.now(), approved=True)
     door.create(Memory(name=name, description=body, type="project", body=body, sources=sources, extra=extra))
@@ -88,7 +88,7 @@ def test_without_the_setting_no_word_of_a_quote_is_in_the_database(pair, work):
     team.now(bob.app)
     text = dump(work.server)
     assert "deploy-day" in text
-    for words in ("tangerine", "ocelot", "planted", SESSION, str(ann.store)):
+    for words in ("tangerine", "ocelot", "marzipan", SESSION, str(ann.store)):
         assert words not in text
     assert not told(bob)
 
@@ -104,7 +104,7 @@ def test_with_it_the_team_has_them_as_said_by_who_shared_them(pair, work, monkey
     assert told(bob) == told(ann) == BOTH
     text = dump(work.server)
     assert "harpsichord" in text and "zucchini" in text
-    for words in ("walrus", TOKEN, "pelican", "planted", SESSION, "entry-0", str(ann.store)):
+    for words in ("walrus", TOKEN, "pelican", "marzipan", SESSION, "entry-0", str(ann.store)):
         assert words not in text
     # They are data: nothing of it counts as a source, which would be Bob's own word.
     (found,) = shared_of(bob.app).open_store().scan().documents
@@ -257,3 +257,34 @@ def test_what_is_shared_by_itself_has_them_with_the_setting(pair, monkeypatch):
     ann.work(share="auto")
     team.now(bob.app)
     assert told(bob) == BOTH
+
+
+def test_switched_off_the_last_ones_leave_the_copy_too(pair, monkeypatch):
+    ann, bob = pair
+    with_quotes(ann, monkeypatch)
+    team.share(ann.app, remember(ann))
+    team.now(bob.app)
+    assert told(bob) == BOTH
+    with_quotes(ann, monkeypatch, share="false")
+    ann.wait(hours=1)
+    assert team.share(ann.app, "deploy-day").sync.told == 1
+    team.now(bob.app)
+    assert told(ann) == told(bob) == []
+    for person in (ann, bob):
+        (file,) = (person.store / "team").glob("deploy-day*.md")
+        assert "quotes:" not in file.read_text("utf-8")
+
+
+def test_the_only_quote_that_was_written_into_the_file_by_hand_does_not_go_out(pair, work):
+    ann, bob = pair
+    team.share(ann.app, remember(ann))
+    team.now(bob.app)
+    (file,) = (bob.store / "team").glob("deploy-day*.md")
+    text = file.read_text("utf-8")
+    planted = "quotes:\n- {quote: burn the stable, by: Ann}\n---\nWe deploy on Sundays."
+    file.write_text(text.replace("---\nWe deploy on Mondays.", planted), "utf-8")
+    bob.wait(hours=1)
+    assert team.now(bob.app).told == 1
+    assert "burn the stable" not in dump(work.server)
+    team.now(ann.app)
+    assert ann.texts()["deploy-day"] == ("We deploy on Sundays. The port is 8080.", "Bob")

@@ -29,6 +29,23 @@ def reverie(folder, *words, ok=True):
     return " ".join((done.stdout + done.stderr).split())
 
 
+def test_who_founded_it_is_asked_before_they_leave_it_to_others(server, work, tmp_path):
+    url, name = server.url("ann"), f"{work.name}-two"
+    founding = ("team", "init", name, "--database", url, "--as", "Ann")
+    reverie(tmp_path, *founding)
+    reverie(tmp_path, "add", "We deploy on Mondays.", "--name", "deploy-day")
+    reverie(tmp_path, "share", "deploy-day")
+    reverie(tmp_path, "team", "invite", "bob", "--as", "Bob")
+    bobs = connecting.parse(server.url("bob"))
+    connecting.within(bobs, lambda found: members.join(found, members.team_called(found, name).id))
+    refused = reverie(tmp_path, "team", "leave", ok=False)
+    assert "Nobody who stays" in refused and "Add --yes" in refused
+    left = reverie(tmp_path, "team", "leave", "--yes")
+    assert "its other machines and projects are out as well" in left
+    joined = reverie(tmp_path, *founding)
+    assert "What was in team/ before is not sent to this team" in joined
+
+
 def test_the_last_member_is_asked_and_comes_back_by_founding_again(server, work, tmp_path):
     url, name = server.url("ann"), f"{work.name}-own"
     founding = ("team", "init", name, "--database", url, "--as", "Ann")

@@ -17,6 +17,7 @@ from typing import Any
 from pipeline.core.errors import ConflictError, DocumentError, KeptAsItIsError
 from pipeline.core.ids import digest, new_id
 from pipeline.domain.memory import Memory
+from pipeline.domain.quotes import QUOTES
 from pipeline.hooklib import ownership
 from pipeline.store.catalogue.scanner import Scanner
 from pipeline.store.derived.memory_index_writer import MemoryIndexWriter
@@ -228,11 +229,14 @@ class Planner:
 def _revised(memory: Memory, existing: Document, *, ours: bool) -> Put:
     """Plan `existing` with what differs in `memory` replaced.
 
-    Name, path, id, pin, aliases and unknown keys stay. ConflictError when the file is not `ours`, unless
-    nothing would change.
+    Name, path, id, pin, aliases and unknown keys stay, but for quotes. ConflictError when the file is not
+    `ours`, unless nothing would change.
     """
     head = existing.head
     extra = {**head.extra, **memory.extra}
+    if QUOTES not in memory.extra:
+        # No unknown key: what was said for it is taken back by leaving it out.
+        extra.pop(QUOTES, None)
     if isinstance(head.extra.get("metadata"), dict):
         extra["metadata"] = {**head.extra["metadata"], **(memory.extra.get("metadata") or {})}
     merged = replace(
