@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,6 +34,9 @@ _MOVED = re.compile(
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _EMPTY = re.compile(r"couldn't find remote ref", re.IGNORECASE)
 _SHALLOW = re.compile(r"from a shallow repository|shallow (roots|update|file)", re.IGNORECASE)
+_LOCKED = re.compile(r"cannot lock ref|unable to create '[^']*\.lock'", re.IGNORECASE)
+_LOCK_WAITS = (0.2, 0.5, 1.0, 2.0, 4.0)
+"""Seconds between the tries of a fetch that another one of ours keeps from its end."""
 _GC_SECONDS = 300.0
 _GC_EVERY = 50
 """Commits after which what they left lying about is packed."""
@@ -207,19 +211,13 @@ class Repository:
 
         Raises OfflineError where it can't be reached, RefusedError where its history is cut short.
         """
-        code, _, err = git.run_far(
-            self.remote,
-            *(
-                "--git-dir",
-                str(self.path),
-                "fetch",
-                "--quiet",
-                "--progress",
-                "--no-tags",
-                "--no-write-fetch-head",
-            ),
-            *("--no-recurse-submodules", "--no-auto-gc", self.remote, f"+{BRANCH}:{INCOMING}"),
-        )
+        code, err = self._fetched()
+        for seconds in _LOCK_WAITS:
+            # A fetch of ours whose sync died may still be at its end.
+            if not code or not _LOCKED.search(err):
+                break
+            time.sleep(seconds)
+            code, err = self._fetched()
         if _SHALLOW.search(err) or (self.path / "shallow").exists():
             raise RefusedError(
                 "the remote is a shallow clone, which has not all that was sent to it",
@@ -235,6 +233,12 @@ class Repository:
                 fix="Nothing is lost: what is new waits, and goes with the next sync that gets there.",
             )
         return self.tip(INCOMING)
+
+    def _fetched(self) -> tuple[int, str]:
+        own = ("--git-dir", str(self.path), "fetch", "--quiet", "--progress", "--no-tags")
+        more = ("--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-gc")
+        code, _, err = git.run_far(self.remote, *own, *more, self.remote, f"+{BRANCH}:{INCOMING}")
+        return code, err
 
     def push(self) -> bool:
         """Send the branch; False where the remote has moved on meanwhile. Raises OfflineError as `fetch`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from contextlib import ExitStack
@@ -94,6 +95,26 @@ def test_a_server_that_asks_for_a_password_asks_nobody(apart, tmp_path):
         Path.home().joinpath(".git-credentials").unlink()
         assert "asks for a name and a password" in desk.sync().error
         assert "asks for a name and a password" in machines.status(desk.app)["error"]
+
+
+def test_a_fetch_that_is_at_its_end_yet_is_waited_for(pair, tmp_path, monkeypatch):
+    desk, laptop = pair
+    laptop.add("Releases go out on Mondays.")
+    laptop.sync()
+    tools, real = tmp_path / "tools", shutil.which("git")
+    tools.mkdir()
+    # As git does it while another one holds the ref: once, and then no more.
+    script = (
+        f'#!/bin/sh\ncase "$*" in *" fetch "*) if mkdir {tools}/failed 2>/dev/null; then\n'
+        "echo \"error: cannot lock ref 'refs/reverie/incoming': is at 1 but expected 2\" >&2; exit 1\n"
+        f'fi;; esac\nexec {real} "$@"\n'
+    )
+    (tools / "git").write_text(script, "ascii")
+    (tools / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    assert desk.sync().error == ""
+    assert (tools / "failed").is_dir()
+    assert desk.names() == laptop.names()
 
 
 def test_an_address_by_ssh_where_no_ssh_is(apart, tmp_path, monkeypatch):
