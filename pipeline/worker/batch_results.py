@@ -63,7 +63,7 @@ class Results:
             wanted.purpose, wanted.digest, 0, "", wanted.asked_json,
         )  # fmt: skip
         with self._ledger.transaction():
-            self._kept(item, known.reply)
+            self._kept(item, known.reply, self._read(item, known.reply))
 
     def _unanswered(self, item: Item, result: BatchResult) -> None:
         now, word = self._context.now(), result.kind
@@ -79,24 +79,25 @@ class Results:
 
     def _answered(self, item: Item, reply: RawReply) -> None:
         dollars = budget.dollars(reply.model, reply.usage, batched=True)
-        of_use = reply if self._is_of_use(item, reply) else None
+        value = self._read(item, reply)
+        of_use = None if isinstance(value, ModelError) else reply
         self._books.settle(item.custom_id, of_use, usage=reply.usage, dollars=dollars)
         faults.reach("batch.result_settled")
         with self._ledger.transaction():
-            outcome = self._kept(item, reply)
+            outcome = self._kept(item, reply, value)
             batches.settle(self._ledger, item, outcome, reply.usage, dollars, now=self._context.now())
 
-    def _is_of_use(self, item: Item, reply: RawReply) -> bool:
+    def _read(self, item: Item, reply: RawReply) -> BaseModel | ModelError:
+        """Return what a reply says, or why it is of no use."""
         try:
-            self._client.taken(reply, _schema_of(item))
-        except ModelError:
-            return False
-        return True
+            return self._client.taken(reply, _schema_of(item))
+        except ModelError as error:
+            return error
 
-    def _kept(self, item: Item, reply: RawReply) -> str:
+    def _kept(self, item: Item, reply: RawReply, value: BaseModel | ModelError) -> str:
         """Keep a reply with its run, if it is of use; return how its call ended."""
         try:
-            self._commit(item, reply)
+            self._commit(item, reply, value)
         except ModelError as error:
             reason = f"{error.outcome}: {error}"
             batches.leave_alone(self._ledger, item, reason, now=self._context.now())
@@ -107,22 +108,21 @@ class Results:
             batches.move(self._ledger, item, "left")
         return "ok"
 
-    def _commit(self, item: Item, reply: RawReply) -> None:
+    def _commit(self, item: Item, reply: RawReply, value: BaseModel | ModelError) -> None:
         """Keep a reply with its run. Raises ModelError for one of no use, LedgerError without a run."""
         from pipeline.extraction import later
         from pipeline.extraction.schema import ConversationExtraction, Verification
 
         now = self._context.clock.now()
-        if item.purpose == later.SECOND:
+        kept = batches.asked(item)
+        if item.purpose != later.SECOND and not kept:
+            raise LedgerError("the dialogue was deleted", file=str(self._ledger.path))
+        if isinstance(value, ModelError):
+            raise value
+        if isinstance(value, Verification):
             with self._ledger.transaction():
-                later.commit_second(
-                    self._ledger, item.run_id, self._client.taken(reply, Verification), now=now
-                )
-        else:
-            kept = batches.asked(item)
-            if not kept:
-                raise LedgerError("the dialogue was deleted", file=str(self._ledger.path))
-            value = self._client.taken(reply, ConversationExtraction)
+                later.commit_second(self._ledger, item.run_id, value, now=now)
+        elif isinstance(value, ConversationExtraction):
             with self._ledger.transaction():
                 later.commit_first(
                     self._ledger,

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import orjson
 
 from pipeline.core.errors import LeaseLostError
 from pipeline.core.ids import text_digest
@@ -22,7 +19,7 @@ from pipeline.llm import budget
 from pipeline.llm.budget import Usage
 from pipeline.team import batches
 from pipeline.worker.batch_books import Asked, Written
-from pipeline.worker.team_calls import CAP, TeamCalls, reply_of
+from pipeline.worker.team_calls import CAP, TeamCalls, reply_of, text_of, tokens_of
 
 if TYPE_CHECKING:
     from pipeline.ledger.batch_writing import Wanted
@@ -90,10 +87,9 @@ class TeamBooks:
         self._calls.ask(
             batches.settle,
             custom_id,
-            None if reply is None else orjson.dumps(asdict(reply)).decode(),
+            None if reply is None else text_of(reply),
             dollars=None if dollars is None else Decimal(str(dollars)),
-            read_tokens=usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens,
-            written_tokens=usage.output_tokens,
+            **tokens_of(usage),
         )
 
 

@@ -162,7 +162,7 @@ class _TeamMeter:
 
     def _settle(self, made: _Made, reply: RawReply | None, usage: Usage, dollars: float) -> None:
         """Keep what a call cost with its reply, however long the database is away."""
-        text = None if reply is None else orjson.dumps(asdict(reply)).decode()
+        text = None if reply is None else text_of(reply)
         waited = 0.0
         while True:
             try:
@@ -171,8 +171,7 @@ class _TeamMeter:
                     made.entry,
                     text,
                     dollars=Decimal(str(dollars)),
-                    read_tokens=usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens,
-                    written_tokens=usage.output_tokens,
+                    **tokens_of(usage),
                 )
             except UnreachableTeamError:
                 if waited >= PATIENCE_SECONDS:
@@ -199,3 +198,14 @@ class _TeamMeter:
 def reply_of(text: str) -> RawReply:
     """Return a reply that the database has kept as `text`; it costs nothing any more."""
     return RawReply(**{**orjson.loads(text), "usage": Usage()})
+
+
+def text_of(reply: RawReply) -> str:
+    """Return `reply` as the database keeps it; `reply_of` reads it back."""
+    return orjson.dumps(asdict(reply)).decode()
+
+
+def tokens_of(usage: Usage) -> dict[str, int]:
+    """Return tokens as the team's books count them: read and written."""
+    read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+    return {"read_tokens": read, "written_tokens": usage.output_tokens}
