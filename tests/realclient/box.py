@@ -33,7 +33,7 @@ from tests.support.hooks import settings_of
 REPO = Path(__file__).resolve().parents[2]
 KEY = "not-a-key"
 _ANEW = 15.0
-"""Seconds after which a key is pressed anew."""
+"""Seconds after which a key is pressed anew: what the client draws may take keys only a moment later."""
 _INSIDE = "REVERIE_BOX_INSIDE"
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 0x1
 
@@ -298,16 +298,23 @@ class Terminal:
             pause.poll(200)
         raise AssertionError(f"{text!r} never showed:\n{self.screen()}")
 
-    def press_until(self, key: str, text: str) -> None:
-        """Press `key` until the screen shows `text`: a dialog that just came up drops what comes too soon."""
+    def press_until(self, key: str, text: str, *, seconds: float = _ANEW) -> None:
+        """Press `key`, anew after so many seconds, until the screen shows `text`."""
+        self._press(key, lambda screen: text in screen, f"{text!r} never showed", seconds)
+
+    def press_past(self, key: str, text: str) -> None:
+        """Press `key`, anew after `_ANEW` seconds, until the screen no longer shows `text`."""
+        self._press(key, lambda screen: text not in screen, f"{text!r} stayed", _ANEW)
+
+    def _press(self, key: str, done: Callable[[str], bool], failed: str, seconds: float) -> None:
         pause = select.poll()
-        for _ in range(int(PATIENCE)):
+        for _ in range(int(PATIENCE / seconds)):
             self.press(key)
-            for _ in range(10):
+            for _ in range(int(seconds * 5)):
                 pause.poll(200)
-                if text in self.screen():
+                if done(self.screen()):
                     return
-        raise AssertionError(f"{text!r} never showed:\n{self.screen()}")
+        raise AssertionError(f"{failed}:\n{self.screen()}")
 
     def type(self, text: str) -> Noted:
         """Type a prompt and press Enter; returns the request it made, once that arrived.
@@ -317,17 +324,23 @@ class Terminal:
         before = len(self._box.journal.all()) - 1
         self._run("send-keys", "-t", "box", "-l", text)
         self.shows(text[-40:])
-        self._run("send-keys", "-t", "box", "Enter")
-        return self._box.journal.wait(
-            "request", lambda n: n.detail.kind == SESSION and text in n.detail.said, after=before
-        )
+
+        def asks(noted: Noted) -> bool:
+            return noted.detail.kind == SESSION and text in noted.detail.said
+
+        # An Enter at an empty prompt does nothing, so one more does no harm where the first was late.
+        for _ in range(int(PATIENCE / _ANEW)):
+            self.press("Enter")
+            if asked := self._box.journal.look("request", asks, after=before, seconds=_ANEW):
+                return asked
+        raise AssertionError(f"{text!r} was never asked:\n{self.screen()}")
 
     def press(self, *keys: str) -> None:
         """Press keys by tmux's names, such as Up, Tab, BTab, Escape."""
         self._run("send-keys", "-t", "box", *keys)
 
     def write(self, text: str) -> None:
-        """Type into a dialog, and wait until it shows there."""
+        """Type a text, and wait until it shows."""
         self._run("send-keys", "-t", "box", "-l", text)
         self.shows(text)
 
@@ -336,23 +349,20 @@ class Terminal:
         self._run("set-buffer", text)
         self._run("paste-buffer", "-p", "-t", "box")
 
-    def command(self, text: str) -> None:
-        """Type a command of the client's own, such as /compact, and press Enter."""
-        self._run("send-keys", "-t", "box", "-l", text)
-        self.shows(text)
-        self._run("send-keys", "-t", "box", "Enter")
+    def command(self, text: str, then: str) -> None:
+        """Type a command of the client's own, such as /compact, and press Enter until `then` shows."""
+        self.write(text)
+        self.press_until("Enter", then)
 
-    def shell(self, text: str) -> None:
-        """Run a shell command from within the client, as a person does with `!`."""
-        self._run("send-keys", "-t", "box", "-l", "!")
-        self.shows("! for shell mode")
-        self.command(text)
+    def shell(self, text: str, then: str) -> None:
+        """Run a shell command from within the client, as a person does with `!`, until `then` shows."""
+        self.press_until("!", "! for shell mode")
+        self.command(text, then)
 
     def leave(self) -> Noted:
         """Type /exit and wait until the client has gone; gives the journal line of its exit."""
         if not self._left:
-            self._run("send-keys", "-t", "box", "-l", "/exit")
-            self.shows("/exit")
+            self.write("/exit")
             gone = subprocess.Popen([*self._tmux, "wait-for", "left"])
             # The list of commands that comes up over what was typed may take an Enter that comes too soon.
             for _ in range(int(PATIENCE / _ANEW)):

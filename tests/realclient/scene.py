@@ -54,8 +54,7 @@ def play(machine: Box) -> list[Frame]:
         terminal.type(ORDER)
         terminal.shows(KEPT)
         second = _part(terminal, "Reverie:", KEPT)
-        terminal.shell(f"reverie why {NAME}")
-        terminal.shows("quote:")
+        terminal.shell(f"reverie why {NAME}", "quote:")
         third = _part(terminal, f"reverie why {NAME}", "quote:")
     return [
         ("You say something that should last.", first),

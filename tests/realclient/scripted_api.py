@@ -137,16 +137,22 @@ class Journal:
         self, what: str, fits: Callable[[Noted], bool] = lambda noted: True, *, after: int = -1
     ) -> Noted:
         """Return the first line after number `after` that is called `what` and fits; fails without."""
+        noted = self.look(what, fits, after=after, seconds=PATIENCE)
+        if noted is None:
+            seen = [(line.what, getattr(line.detail, "kind", "")) for line in self.all()]
+            raise AssertionError(f"no {what!r} within {PATIENCE:.0f} s; happened: {seen}")
+        return noted
+
+    def look(
+        self, what: str, fits: Callable[[Noted], bool], *, after: int = -1, seconds: float
+    ) -> Noted | None:
+        """Return what `wait` returns, or None where it has not come within so many seconds."""
 
         def found() -> Noted | None:
             return next((n for n in self._lines if n.number > after and n.what == what and fits(n)), None)
 
         with self._changed:
-            noted = self._changed.wait_for(found, PATIENCE)
-            if noted is None:
-                seen = [(line.what, getattr(line.detail, "kind", "")) for line in self._lines]
-                raise AssertionError(f"no {what!r} within {PATIENCE:.0f} s; happened: {seen}")
-            return noted
+            return self._changed.wait_for(found, seconds)
 
     def asked(self, kind: str = "") -> list[Asked]:
         """Return the requests of one kind, or all, in order."""

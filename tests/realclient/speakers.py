@@ -64,24 +64,18 @@ def refusals(open_box: OpenBox) -> Path:
     with box.terminal("--permission-mode", "default") as terminal:
         terminal.type("clean up please")
         terminal.shows("❯ 1. Yes")
-        terminal.press("Up")
-        terminal.shows("❯ 4. No")
-        terminal.press("Tab")
-        terminal.shows("tell Claude what to do differently")
+        terminal.press_until("Up", "❯ 4. No")
+        terminal.press_until("Tab", "tell Claude what to do differently")
         terminal.write("never touch build, use make clean")
-        terminal.press("Enter")
-        terminal.shows(_heard("clean up please"))
+        terminal.press_until("Enter", _heard("clean up please"))
         terminal.type("one more time")
         terminal.shows("❯ 1. Yes")
-        terminal.press("Tab")
-        terminal.shows("tell Claude what to do next")
+        terminal.press_until("Tab", "tell Claude what to do next")
         terminal.write("and then run the linter")
-        terminal.press("Enter")
-        terminal.shows(_heard("one more time"))
+        terminal.press_until("Enter", _heard("one more time"))
         terminal.type("take a note")
         terminal.shows("❯ 1. Yes")
-        terminal.press("Escape")
-        terminal.shows("Rejected write")
+        terminal.press_until("Escape", "Rejected write")
     return _transcript(box)
 
 
@@ -104,10 +98,9 @@ def plans(open_box: OpenBox) -> Path:
         ):
             terminal.type(prompt)
             terminal.shows("Would you like to proceed?")
-            terminal.press("Up")
-            terminal.shows("❯ 3. Tell Claude")
+            terminal.press_until("Up", "❯ 3. Tell Claude")
             terminal.write(comment)
-            terminal.press(key)
+            terminal.press_past(key, "Would you like to proceed?")
             played += 3  # the prompt, the file written, the plan decided
             box.journal.wait("request", lambda _, least=played: len(box.journal.asked(SESSION)) >= least)  # type: ignore[misc]
             terminal.shows("Done.")
@@ -120,11 +113,9 @@ def forms(open_box: OpenBox) -> Path:
     with box.terminal("--permission-mode", "default") as terminal:
         terminal.type("ask me which")
         terminal.shows("❯ 1. black")
-        terminal.press("3")
-        terminal.shows("❯ 3. ")
+        terminal.press_until("3", "❯ 3. ")
         terminal.write("yapf please")
-        terminal.press("Enter")
-        terminal.shows(_heard("ask me which"))
+        terminal.press_until("Enter", _heard("ask me which"))
     return _transcript(box)
 
 
@@ -135,7 +126,8 @@ def suggested(open_box: OpenBox) -> Path:
     with box.terminal("--permission-mode", "default") as terminal:
         terminal.type("ask me which")
         terminal.shows("❯ 1. black")
-        terminal.press_until("2", _heard("ask me which"))
+        # This dialog drops what comes within its first moments.
+        terminal.press_until("2", _heard("ask me which"), seconds=2)
     return _transcript(box)
 
 
@@ -187,8 +179,7 @@ def pasted(open_box: OpenBox) -> Path:
         terminal.write("what is wrong here:")
         terminal.paste(PASTE)
         terminal.shows("[Pasted text #1")
-        terminal.press("Enter")
-        terminal.shows("As you say.")
+        terminal.press_until("Enter", "As you say.")
     return _transcript(box)
 
 

@@ -143,8 +143,7 @@ def test_compaction_is_noted_and_loses_nothing(open_box: OpenBox, way: str) -> N
         for day in ("Monday", "Tuesday"):  # older clients compact nothing shorter
             terminal.type(f"What a day it is this {day}.")
             terminal.shows("As you say.")
-        terminal.command("/compact")
-        terminal.shows("Compacted")
+        terminal.command("/compact", "Compacted")
     told.machine.settle()
     doubled = 2 if way == "both" else 1
     assert told.spooled()["PreCompact"] == doubled
