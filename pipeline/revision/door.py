@@ -57,6 +57,7 @@ class Door:
     def __init__(self, store: Store, *, now: datetime, approved: bool = False) -> None:
         self.store = store
         self.operations: list[Operation] = []
+        self._at: dict[str, int] = {}  # Where in `operations` a path's stands: an import plans thousands.
         self._now = now
         self._approved = approved
         self._kept: list[Operation] = []
@@ -132,7 +133,7 @@ class Door:
                 self._kept.append(WriteFile(former, instead_of, None))
         known = memory if memory is not None and memory.path == path else None
         planned = Restore(path, data, None if instead_of is None else digest(instead_of), memory=known)
-        self.operations.append(planned)
+        self.bring([planned])
         return planned
 
     def arrive(
@@ -253,13 +254,16 @@ class Door:
         if isinstance(planned, Flaw):
             return planned
         if was_planned:
-            self.operations = [item for item in self.operations if item.path != document.path]
-        self._add(planned)
+            self.operations[self._at[document.path]] = planned
+        else:
+            self._add(planned)
         return None
 
-    def bring(self, operations: Iterable[Move | Put | Restore | WriteFile]) -> None:
+    def bring(self, operations: Iterable[Operation]) -> None:
         """Take in moves of bytes as they are: a pin, a file that comes back, a page of the diary."""
-        self.operations += operations
+        for operation in operations:
+            self._at[operation.path] = len(self.operations)
+            self.operations.append(operation)
 
     def write(self, change_id: str, reason: str, *, in_step: bool = False) -> Applied:
         """Write all that was planned as one change set with a generation; nothing when nothing was.
@@ -279,7 +283,7 @@ class Door:
 
     def drop(self) -> None:
         """Forget what was planned, so that it can be planned anew."""
-        self.operations, self._kept, self._texts = [], [], {}
+        self.operations, self._at, self._kept, self._texts = [], {}, [], {}
         self.store.drop_plans()
 
     # -- the rules ------------------------------------------------------------------------------------
@@ -374,9 +378,9 @@ class Door:
         return planned
 
     def _add(self, planned: Planned) -> Planned:
-        if any(planned.path == known.path for known in self.operations):
+        if planned.path in self._at:
             raise ConflictError("planned twice in one change set", file=planned.path, fix="Report this.")
-        self.operations.append(planned)
+        self.bring([planned])
         return planned
 
     def _keep_former(self, document: Document) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Container, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar
@@ -16,7 +16,6 @@ from pipeline.store.catalogue.database import Catalogue
 from pipeline.store.catalogue.news import News
 from pipeline.store.files.kept import Kept, Row
 from pipeline.store.files.layout import PRIVATE
-from pipeline.store.files.names import common_form
 from pipeline.store.files.shelf import Entry, Shelf
 
 LOG = logging.getLogger("reverie.store")
@@ -230,7 +229,7 @@ class Taken:
     What the files at `but` have is not; `more` is taken besides.
     """
 
-    def __init__(self, asker: Asker, *, of_paths: bool, but: Collection[str], more: Collection[str]) -> None:
+    def __init__(self, asker: Asker, *, of_paths: bool, but: Collection[str], more: Container[str]) -> None:
         self._asker = asker
         self._of_paths = of_paths
         self._but = but
@@ -243,14 +242,14 @@ class Taken:
         return any(path not in self._but for path in found)
 
 
-def taken(asker: Asker, *, ident: str, path: str, more: Sequence[tuple[str, str]]) -> tuple[Taken, Taken]:
+def taken(
+    asker: Asker, *, ident: str, path: str, paths: Container[str], names: Container[str]
+) -> tuple[Taken, Taken]:
     """Return the paths and the names that are taken, but for those of the memory `ident` and file `path`.
 
-    `more` are names and paths that are planned.
+    `paths` and `names`, common forms, are taken besides.
     """
     own = {*asker.ask(lambda found: database.with_id(found, ident)), path}
-    names = {common_form(name) for name, _ in more if name}
-    paths = {common_form(planned) for _, planned in more}
     return (
         Taken(asker, of_paths=True, but=own, more=paths),
         Taken(asker, of_paths=False, but=own, more=names),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -199,13 +199,15 @@ class Scanner:
         ]
         return Memories(worths, lambda path: by_path[path].id, lambda path: by_path[path].head)
 
-    def taken(self, ident: str, path: str, more: Sequence[tuple[str, str]]) -> tuple[Taken, Taken]:
+    def taken(
+        self, ident: str, path: str, paths: Container[str], names: Container[str]
+    ) -> tuple[Taken, Taken]:
         """Return the paths and names that are taken, but for those of the memory `ident` and file `path`.
 
-        `more` are names and paths that are planned.
+        `paths` and `names`, common forms, are taken besides: they are planned.
         """
         self.ready()
-        return asking.taken(self.asker, ident=ident, path=path, more=more)
+        return asking.taken(self.asker, ident=ident, path=path, paths=paths, names=names)
 
     def took(self, paths: Iterable[str]) -> None:
         """Take in what a change of ours made of the files at `paths`."""

@@ -20,11 +20,11 @@ from pipeline.domain.memory import Memory
 from pipeline.domain.quotes import QUOTES
 from pipeline.hooklib import ownership
 from pipeline.store.catalogue.scanner import Scanner
+from pipeline.store.changes.planned_places import PlannedPlaces
 from pipeline.store.derived.memory_index_writer import MemoryIndexWriter
 from pipeline.store.file_operations import ChangeSet, Move, Operation, Put, Restore, Retire, WriteFile
 from pipeline.store.files import document, names
 from pipeline.store.files.layout import ARCHIVE, VAULT, bytes_at, inside, memory_folders
-from pipeline.store.files.names import common_form
 from pipeline.store.files.scanning import Document
 from pipeline.store.graph.relations import keys_of
 from pipeline.store.history.episodes import Episode, episode_path, with_entries
@@ -53,8 +53,7 @@ class Planner:
         self._scanner = scanner
         self._written = written
         self._index = index
-        # By path in its common form; None for a path in the archive or in the vault.
-        self._planned: dict[str, Memory | None] = {}
+        self._planned = PlannedPlaces(root)
 
     def drop(self) -> None:
         """Forget what was planned; its names are free again."""
@@ -71,7 +70,7 @@ class Planner:
             return _revised(memory, existing, ours=approved or is_tended(existing, self._written))
         memory = replace(memory, id=memory.id or new_id())
         placed = self._placed(memory)
-        self._planned[common_form(placed.path)] = placed
+        self._planned.add(placed.path, placed)
         data = document.compose(placed)
         return Put(placed.path, data, None, document.parse(data, placed.path))
 
@@ -124,7 +123,7 @@ class Planner:
         aliases = [*put.memory.aliases, existing.head.name]
         aliases = [alias for alias in dict.fromkeys(aliases) if alias != placed.name]
         moved = replace(placed, aliases=tuple(aliases))
-        self._planned[common_form(moved.path)] = moved
+        self._planned.add(moved.path, moved)
         data = document.compose(moved, existing.raw)
         made = document.parse(data, moved.path)
         return Move(existing.path, moved.path, existing.digest, data, digest(data), made)
@@ -146,11 +145,8 @@ class Planner:
 
         `superseded_by` is the id of the memory that takes its place; `retired` tells it afterwards.
         """
-        folder = inside(self._root, f"{ARCHIVE}/{year}")
-        files = folder.iterdir() if folder.is_dir() else ()
-        taken = {common_form(f"{ARCHIVE}/{year}/{file.name}") for file in files}
-        target = names.archive_path(document.path, year, taken | set(self._planned))
-        self._planned[common_form(target)] = None
+        target = names.archive_path(document.path, year, self._planned.in_archive(f"{ARCHIVE}/{year}"))
+        self._planned.add(target)
         return Retire(document.path, target, document.digest, reason, document.id, superseded_by)
 
     def pin(self, document: Document, own: Memory | None = None) -> tuple[Put | Move, ...]:
@@ -210,8 +206,9 @@ class Planner:
 
         A merged-away name stays taken, and so does what was planned and is not applied yet.
         """
-        new = [item for item in self._planned.values() if item and item.id != memory.id]
-        paths, taken_names = self._scanner.taken(memory.id, path, [(item.name, item.path) for item in new])
+        paths, taken_names = self._scanner.taken(
+            memory.id, path, self._planned.paths(but=memory.id), self._planned.names(but=memory.id)
+        )
         return names.place_new(memory, paths, taken_names, self._folder())
 
     def _repin(
@@ -219,10 +216,10 @@ class Planner:
         document: Document,
         plan_move: Callable[[Document, Container[str], set[str], str | None], Put | Move | None],
     ) -> tuple[Put | Move, ...]:
-        taken, _ = self._scanner.taken("", "", [("", path) for path in self._planned])
+        taken, _ = self._scanner.taken("", "", self._planned.paths(), self._planned.names())
         plan = plan_move(document, taken, self._index.links_outside(), self._written.digest(document.path))
         if isinstance(plan, Move):
-            self._planned[common_form(plan.target)] = None
+            self._planned.add(plan.target)
         return () if plan is None else (plan,)
 
 
