@@ -61,10 +61,10 @@ _SHORT = 300
 _PERMISSION, _INSTRUCTION = "a permission", "an instruction"
 _EDGES = " \t\"'“”„«»「」()[]*-–—<>"
 _MARKER = re.compile(r"<!--\s*(?:reverie|run)\s*:", re.IGNORECASE)
-_CLAUSE = re.compile(r"[.:](?=\s|$)|[;!?,…。；：！？，、،؛؟।\n]")
+_CLAUSE = late(r"[.:](?=\s|$)|[;!?,…。；：！？，、،؛؟।\n]")
 _SENTENCE = re.compile(r"[.](?=\s|$)|[!?。！？؟।\n]")
-_ADDRESS = re.compile(r"https?://|\bwww\.|[\w.+-]+@[\w-]+\.\w|\b(?:curl|wget)\b", re.IGNORECASE)
-_KEPT_CLOSE = re.compile(
+_ADDRESS = late(r"https?://|\bwww\.|[\w.+-]+@[\w-]+\.\w|\b(?:curl|wget)\b", re.IGNORECASE)
+_KEPT_CLOSE = late(
     r"\b(?:passw\w*|secrets?|credentials?|tokens?|api[ -]?keys?|environment variables?|private keys?|ssh|iban"
     r"|senhas?|contraseñas?|chaves?|claves?|chiav[ei]|mots? de passe|sleutels?|wachtwoord\w*|parol\w*"
     r"|şifre\w*|ключ\w*|пароли?)\b|\.env\b|مفتاح|كلمة (?:ال)?سر|環境変数|パスワード|秘密鍵|トークン"
@@ -72,7 +72,7 @@ _KEPT_CLOSE = re.compile(
     re.IGNORECASE,
 )
 """What nobody has sent or written anywhere: the words for it, in several languages."""
-_BY_ADDRESS = re.compile(
+_BY_ADDRESS = late(
     r"\b(?:curl|wget|iwr|irm)\b[^\n|]*\|\s*(?:sudo\s+)?(?:ba|z|da)?(?:sh|iex|python3?)\b"
     r"|!\[[^\]]*\]\(https?://[^)]*[?]"
     r"|\$\(\s*(?:curl|wget)\b|\beval\b[^\n]{0,20}\b(?:curl|wget)\b",

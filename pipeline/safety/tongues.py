@@ -5,7 +5,6 @@ They stand in ``tongues.toml``. A language has few rules, all of one kind, and n
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,6 +53,8 @@ class Tongue:
 
 def tongues() -> tuple[Tongue, ...]:
     """Return every language; a text is held against all of them, since nobody says which it is in."""
+    import tomllib  # Deferred: most processes judge no text.
+
     text = Path(__file__).with_name(FILE).read_text("utf-8")
     return tuple(
         Tongue(lang, tuple(values.pop("refused")), tuple(values.pop("accepted")), **values)
