@@ -8,18 +8,19 @@ changed is another pattern, so it is never judged by the words of its former sel
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Sequence
 from functools import cache
 from pathlib import Path
 
-from pipeline.safety.needed_words import Words, needed_words
+from pipeline.safety.needed_words import needed_words
 
 FILE = "needed_words.json"
 
 
-def words_of(pattern: str) -> tuple[Words, ...]:
+def words_of(pattern: str) -> Sequence[Collection[str]]:
     """Return what `needed_words` returns of `pattern`."""
     kept = _table().get(pattern)
-    return needed_words(pattern) if kept is None else tuple(map(frozenset, kept))
+    return needed_words(pattern) if kept is None else kept
 
 
 @cache
