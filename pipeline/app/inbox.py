@@ -110,14 +110,28 @@ def reject(app: App, number: int) -> dict[str, Any]:
 
 
 def decided(app: App, most: int) -> list[dict[str, Any]]:
-    """Return what was accepted and rejected in the inboxes here, `most` of it, the last first."""
+    """Return what was accepted and rejected in the inboxes here, `most` of it, the last first.
+
+    ``taken_back`` says when a decision was; None where it stands. ``waits`` is whether the proposal is open.
+    """
     with app.ledger(to_look=True) as ledger:
         looked = {str(scope.store_path): scope_of(scope) for scope in in_scopes(app)}
-        found = [item for item in list_inbox(ledger, None, None) if item.store in looked and item.decided_at]
-    found.sort(key=lambda item: item.decided_at or 0, reverse=True)
+        items = [item for item in list_inbox(ledger, None, None) if item.store in looked]
+    found: list[tuple[float, InboxItem, str, float | None]] = []
+    for item in items:
+        if item.decided_at:
+            found.append((item.decided_at, item, item.state, None))
+        found += [(gone.decided_at, item, gone.state, gone.at) for gone in item.taken_back]
+    found.sort(key=lambda row: row[0], reverse=True)
     return [
-        {**_row(looked[item.store], item), "state": item.state, "decided": item.decided_at}
-        for item in found[:most]
+        {
+            **_row(looked[item.store], item),
+            "state": state,
+            "decided": decided_at,
+            "taken_back": taken_back,
+            "waits": item.state == "open",
+        }
+        for decided_at, item, state, taken_back in found[:most]
     ]
 
 
@@ -132,7 +146,7 @@ def take_back_rejections(app: App, numbers: Iterable[int]) -> int:
             found = [item for item in rejected if item.id in wanted and item.store in looked]
             for item in found:
                 forgetting.note_rejected(looked[item.store], item, lifted=True)
-                take_back_rejection(ledger, item)
+                take_back_rejection(ledger, item, now=app.clock.now())
         hook_state.refresh(ledger, app.home, app.settings, app.clock)
     return len(found)
 
@@ -211,7 +225,7 @@ def turned(app: App, ledger: Ledger, run: str) -> None:
     accepted = accepted_by(ledger, base)
     for found in [accepted] if accepted is not None else _adopted_by(ledger, base):
         if turns % 2 == 0 and found.state == "accepted" and made in (found.change_ids[-1], _with(found)):
-            reopen_inbox(ledger, found)
+            reopen_inbox(ledger, found, now=app.clock.now())
         elif turns % 2 and found.state == "open":
             decide_inbox(ledger, found.id, "accepted", now=app.clock.now())
 

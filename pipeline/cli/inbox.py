@@ -11,13 +11,16 @@ import typer
 from pipeline.app import inbox as decisions
 from pipeline.app.application import App
 from pipeline.app.proposals import brief, facts_of, proposer, words_said
+from pipeline.app.said_when import SaidWhen, said_when
 from pipeline.cli import listings, output
 from pipeline.cli.changes import plain_changes, tell_changes
 from pipeline.cli.groups import HELP_OPTIONS
 from pipeline.cli.listings import LimitOption
 from pipeline.cli.options import GraphOption, JsonOption, StoreOption, UserOption
+from pipeline.core.clock import iso
 from pipeline.core.errors import ReverieError, UsageError
 from pipeline.core.tools import edit_text
+from pipeline.core.zone import minute
 
 inbox = typer.Typer(context_settings=HELP_OPTIONS)
 
@@ -96,19 +99,28 @@ def inbox_show(
 ) -> None:
     """Show one item, and what accepting it would do, old beside new."""
     found, preview = decisions.shown(App(store=store, graph=graph, user=user), number)
+    said = said_when(found, preview.changes)
     value = {
         **found,
+        "said": {
+            "was": said.was and iso(said.was),
+            "now": said.now and iso(said.now),
+            "is_earlier": said.is_earlier,
+        },
         "changes": plain_changes(preview.changes, preview.changes),
         "for_all_projects": plain_changes(preview.everywhere, preview.everywhere),
         "problem": preview.problem,
     }
 
     def tell() -> None:
-        output.fields(_flat(found))
+        output.fields(_flat(found, said))
         tell_changes(preview.changes, preview.changes)
         tell_changes(preview.everywhere, preview.everywhere, " (for all projects)")
         for text in words_said(found["payload"]):
             output.hanging("  said  ", text)
+        if said.warning:
+            output.line()
+            output.hanging("!  ", f"{said.warning} {said.explained}", level="warning")
         if preview.problem:
             output.line()
             output.hanging("!  ", f"as it stands it can't be accepted: {preview.problem}", level="warning")
@@ -252,12 +264,14 @@ def _each(
     return done
 
 
-def _flat(row: dict[str, Any]) -> dict[str, object]:
-    """Return what `show` prints of the proposal in `row`."""
+def _flat(row: dict[str, Any], said: SaidWhen) -> dict[str, object]:
+    """Return what `show` prints of the proposal in `row`, and when both sides of it were `said`."""
+    moments = {"before": said.was, "after": said.now} if said.was else {}
     return {
         "kind": row["kind"].removeprefix("dream:"),
         "proposed by": proposer(row),
         "name": row["name"],
         "why it waits": row["reason"],
         **facts_of(row),
+        **{name: f"said {minute(moment, 'at an unknown time')}" for name, moment in moments.items()},
     }

@@ -8,8 +8,11 @@ forgets”). What is unsure is not kept, since nobody reads these sentences agai
 from __future__ import annotations
 
 import re
-from functools import cache
+from collections.abc import Set
+from functools import cache, lru_cache
 from typing import Literal
+
+from pipeline.safety.sieve import Sieve
 
 Correction = Literal["stop", "lift"]
 """What a correction does to a rule: forbid what it asked for, or just end it."""
@@ -288,9 +291,26 @@ _BARE = (
 
 
 @cache
-def _any(patterns: tuple[str, ...]) -> re.Pattern[str]:
-    # Compiling all of them takes a tenth of a command's start, and few commands ask: only who asks pays.
-    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.IGNORECASE)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+@cache
+def _sieve() -> Sieve[str]:
+    return Sieve((pattern, pattern) for pattern in PATTERNS)
+
+
+@lru_cache(1)
+def _held(sentence: str) -> Set[str]:
+    """Return the patterns of which `sentence` has the words; it is asked several things in a row."""
+    return _sieve().held(sentence)
+
+
+def _any(patterns: tuple[str, ...], sentence: str) -> bool:
+    """Whether any of `patterns` finds something in `sentence`."""
+    # Few of a hundred patterns have their words in a sentence; to compile all takes longer than a command.
+    held = _held(sentence)
+    return any(_compiled(pattern).search(sentence) for pattern in patterns if pattern in held)
 
 
 _KINDS = (
@@ -305,27 +325,29 @@ _KINDS = (
 )
 _AGAINST = (_QUESTION, *_REPORT, _ONCE)
 _CORRECTIONS: tuple[tuple[tuple[str, ...], Correction], ...] = ((_LIFT, "lift"), (_STOP, "stop"))
+PATTERNS = (*(pattern for cue, _ in _KINDS for pattern in cue), *_AGAINST, _BARE)
+"""All that a sentence is asked, in any case."""
 
 
 def type_of(sentence: str) -> str | None:
     """Return the type of the memory that `sentence` makes, or None when nothing says that it should last."""
-    if _any(_AGAINST).search(sentence):
+    if _any(_AGAINST, sentence):
         return None
-    return next((type_name for cue, type_name in _KINDS if _any(cue).search(sentence)), None)
+    return next((type_name for cue, type_name in _KINDS if _any(cue, sentence)), None)
 
 
 def points_back(sentence: str) -> bool:
     """Whether `sentence` only asks to keep what was said before it: “Remember that.”"""
-    return _any((_BARE,)).search(sentence) is not None
+    return _any((_BARE,), sentence)
 
 
 def is_statement(sentence: str) -> bool:
     """Whether `sentence` states something, by its form: it asks nothing and has a few words."""
-    return not _any((_QUESTION,)).search(sentence) and len(sentence) >= 8 and not points_back(sentence)
+    return not _any((_QUESTION,), sentence) and len(sentence) >= 8 and not points_back(sentence)
 
 
 def correction(sentence: str) -> Correction | None:
     """Return what `sentence` does to an earlier rule, or None when it corrects none."""
-    if _any(_AGAINST).search(sentence):
+    if _any(_AGAINST, sentence):
         return None
-    return next((kind for cue, kind in _CORRECTIONS if _any(cue).search(sentence)), None)
+    return next((kind for cue, kind in _CORRECTIONS if _any(cue, sentence)), None)

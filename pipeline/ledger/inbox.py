@@ -47,11 +47,30 @@ class InboxItem:
         own = [first, *(f"{first}-again-{number}" for number in range(1, again + 1))]
         return [*self.payload.get(YESES, ()), *own]
 
+    @property
+    def taken_back(self) -> list[TakenBack]:
+        """Return what was decided about it and taken back since, the oldest first."""
+        if TAKEN_BACK not in self.payload_json:
+            return []
+        return [TakenBack(*values) for values in self.payload.get(TAKEN_BACK, ())]
+
+
+@record
+class TakenBack:
+    """A decision that holds no longer: ``accepted`` or ``rejected``, and when; and when it was taken back."""
+
+    state: str
+    decided_at: float
+    at: float
+
 
 AGAIN = "again"
 """The key of a payload that counts how often a yes to it was undone."""
 YESES = "yeses"
 """The key of a payload with the change sets of yeses to the same question, when it had another run id."""
+TAKEN_BACK = "taken_back"
+"""The key of a payload with the decisions about it that were taken back, as values of `TakenBack`."""
+_OF_DECISIONS = (AGAIN, YESES, TAKEN_BACK)
 ADOPTED = "adopted"
 """The key of a payload that names the change set in which it was done together with others."""
 CITED = "cited"
@@ -127,19 +146,28 @@ def amend_inbox(ledger: Ledger, item: InboxItem, payload: dict[str, Any], *, rea
         raise _not_open(ledger, item.id)
 
 
-def reopen_inbox(ledger: Ledger, item: InboxItem) -> None:
+def reopen_inbox(ledger: Ledger, item: InboxItem, *, now: Moment) -> None:
     """Let `item`, whose yes was undone, wait again."""
-    payload = {**item.payload, AGAIN: int(item.payload.get(AGAIN, 0)) + 1}
+    _take_back(ledger, item, {**item.payload, AGAIN: int(item.payload.get(AGAIN, 0)) + 1}, now)
+
+
+def take_back_rejection(ledger: Ledger, item: InboxItem, *, now: Moment) -> None:
+    """Let `item`, which was rejected, wait again."""
+    _take_back(ledger, item, item.payload, now)
+
+
+def _take_back(ledger: Ledger, item: InboxItem, payload: dict[str, Any], now: Moment) -> None:
+    gone = [item.state, item.decided_at, seconds(now)]
+    payload = {**payload, TAKEN_BACK: [*payload.get(TAKEN_BACK, ()), gone]}
     ledger.execute(
-        "UPDATE inbox SET payload_json = ?, state = 'open', decided_at = NULL"
-        " WHERE id = ? AND state = 'accepted'",
-        (json.dumps(payload, ensure_ascii=False), item.id),
+        "UPDATE inbox SET payload_json = ?, state = 'open', decided_at = NULL WHERE id = ? AND state = ?",
+        (json.dumps(payload, ensure_ascii=False), item.id, item.state),
     )
 
 
 def asks_same(item: InboxItem, payload: dict[str, Any]) -> bool:
-    """Whether `item` proposes `payload`, however often a yes to it was undone."""
-    return {key: value for key, value in item.payload.items() if key not in (AGAIN, YESES)} == payload
+    """Whether `item` proposes `payload`, however often a decision about it was taken back."""
+    return {key: value for key, value in item.payload.items() if key not in _OF_DECISIONS} == payload
 
 
 def go_on_as(ledger: Ledger, item: InboxItem, run_id: str) -> None:
@@ -148,13 +176,6 @@ def go_on_as(ledger: Ledger, item: InboxItem, run_id: str) -> None:
     ledger.execute(
         "UPDATE inbox SET payload_json = ?, run_id = ? WHERE id = ? AND state = 'open'",
         (json.dumps(payload, ensure_ascii=False), run_id, item.id),
-    )
-
-
-def take_back_rejection(ledger: Ledger, item: InboxItem) -> None:
-    """Let `item`, which was rejected, wait again."""
-    ledger.execute(
-        "UPDATE inbox SET state = 'open', decided_at = NULL WHERE id = ? AND state = 'rejected'", (item.id,)
     )
 
 

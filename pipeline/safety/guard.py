@@ -10,15 +10,14 @@ run them all, and ``python -m bench.permissions`` counts what the words alone ar
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, fields
 from functools import cache, lru_cache
 
-from pipeline.safety.hints import Hints
 from pipeline.safety.invisible import has_hidden
 from pipeline.safety.late import late
-from pipeline.safety.needed_words import needed_words, plain
-from pipeline.safety.tongues import Tongue, tongues
+from pipeline.safety.sieve import Sieve
+from pipeline.safety.tongues import LOOKED_FOR, Tongue, tongues
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +61,10 @@ _SHORT = 300
 _PERMISSION, _INSTRUCTION = "a permission", "an instruction"
 _EDGES = " \t\"'“”„«»「」()[]*-–—<>"
 _MARKER = re.compile(r"<!--\s*(?:reverie|run)\s*:", re.IGNORECASE)
-_CLAUSE = re.compile(r"[.:](?=\s|$)|[;!?,…。；：！？，、،؛؟।\n]")
+_CLAUSE = late(r"[.:](?=\s|$)|[;!?,…。；：！？，、،؛؟।\n]")
 _SENTENCE = re.compile(r"[.](?=\s|$)|[!?。！？؟।\n]")
-_ADDRESS = re.compile(r"https?://|\bwww\.|[\w.+-]+@[\w-]+\.\w|\b(?:curl|wget)\b", re.IGNORECASE)
-_KEPT_CLOSE = re.compile(
+_ADDRESS = late(r"https?://|\bwww\.|[\w.+-]+@[\w-]+\.\w|\b(?:curl|wget)\b", re.IGNORECASE)
+_KEPT_CLOSE = late(
     r"\b(?:passw\w*|secrets?|credentials?|tokens?|api[ -]?keys?|environment variables?|private keys?|ssh|iban"
     r"|senhas?|contraseñas?|chaves?|claves?|chiav[ei]|mots? de passe|sleutels?|wachtwoord\w*|parol\w*"
     r"|şifre\w*|ключ\w*|пароли?)\b|\.env\b|مفتاح|كلمة (?:ال)?سر|環境変数|パスワード|秘密鍵|トークン"
@@ -73,7 +72,7 @@ _KEPT_CLOSE = re.compile(
     re.IGNORECASE,
 )
 """What nobody has sent or written anywhere: the words for it, in several languages."""
-_BY_ADDRESS = re.compile(
+_BY_ADDRESS = late(
     r"\b(?:curl|wget|iwr|irm)\b[^\n|]*\|\s*(?:sudo\s+)?(?:ba|z|da)?(?:sh|iex|python3?)\b"
     r"|!\[[^\]]*\]\(https?://[^)]*[?]"
     r"|\$\(\s*(?:curl|wget)\b|\beval\b[^\n]{0,20}\b(?:curl|wget)\b",
@@ -105,7 +104,7 @@ class _Rules:
     def of(cls, tongue: Tongue) -> _Rules:
         """Return `tongue` compiled."""
         names = (field.name for field in fields(cls))
-        return cls(*(_compiled(getattr(tongue, name)) for name in names))
+        return cls(*(_compiled(tongue.lines(name)) for name in names))
 
     def permits(self, clause: str, sentence: str, held: Set[str]) -> bool:
         """Whether `clause` of `sentence` gives a right to the assistant, or to an unnamed you.
@@ -143,57 +142,37 @@ class _Rules:
         return bool(sends) and bool(_ADDRESS.search(clause) or _KEPT_CLOSE.search(clause))
 
 
-def _lines(wordings: str) -> list[str]:
-    return [line.strip() for line in wordings.split("\n") if line.strip()]
-
-
-def _compiled(wordings: str) -> re.Pattern[str]:
-    """Return a pattern of `wordings`, whose lines are alternatives."""
-    return late("|".join(_lines(wordings)) or r"(?!)", re.IGNORECASE)
-
-
-_LOOKED_FOR = ("named", "may", "asked", "needless", "free", "orders", "hides", "sends")
-"""The wordings that are asked of a sentence only if it holds a word that they need."""
-
-
-Line = tuple[int, str, tuple[frozenset[str], ...]]
-"""A line of wordings: the number of its tongue, their name, and the sets of words of which each is needed."""
+def _compiled(lines: Sequence[str]) -> re.Pattern[str]:
+    """Return a pattern of `lines`, which are alternatives."""
+    return late("|".join(lines) or r"(?!)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """The rules of every tongue, and the lines that each word of their first sets leads to."""
+    """The rules of every tongue, and which wordings of which tongue a sentence holds the words of."""
 
     rules: tuple[_Rules, ...]
-    lines: Mapping[str, Sequence[Line]]
-    hints: Hints
+    sieve: Sieve[tuple[int, str]]
 
     def held(self, sentence: str) -> dict[int, set[str]]:
         """Return by the number of each tongue the wordings of which `sentence` holds the words."""
-        words = self.hints.found_in(plain(sentence))
         found: dict[int, set[str]] = {}
-        for word in self.lines.keys() & words:
-            for number, name, needed in self.lines[word]:
-                if not any(map(words.isdisjoint, needed)):
-                    found.setdefault(number, set()).add(name)
+        for number, name in self.sieve.held(sentence):
+            found.setdefault(number, set()).add(name)
         return found
 
 
 @cache
 def _known() -> _Known:
     # To read them takes as long as a status line may: only who asks pays for it.
-    lines: dict[str, list[Line]] = {}
-    wanted: set[str] = set()
-    rules = []
-    for number, tongue in enumerate(tongues()):
-        rules.append(_Rules.of(tongue))
-        for name in _LOOKED_FOR:
-            for line in _lines(getattr(tongue, name)):
-                first, *others = needed_words(line)
-                wanted |= first.union(*others)
-                for word in first:
-                    lines.setdefault(word, []).append((number, name, tuple(others)))
-    return _Known(tuple(rules), lines, Hints(wanted))
+    every = tongues()
+    sieve = Sieve(
+        ((number, name), line)
+        for number, tongue in enumerate(every)
+        for name in LOOKED_FOR
+        for line in tongue.lines(name)
+    )
+    return _Known(tuple(map(_Rules.of, every)), sieve)
 
 
 def violation(text: str) -> str | None:

@@ -19,8 +19,8 @@ class Hints:
     def __init__(self, hints: Iterable[str]) -> None:
         wanted = dict.fromkeys(hints)
         self._always = {hint for hint in wanted if not hint}
-        begin: dict[str, tuple[str, ...]] = {}
-        self._in_several: dict[str, tuple[str, ...]] = {}
+        begin: dict[str, dict[str, None]] = {}
+        self._in_several: dict[str, list[str]] = {}
         unsplit: tuple[str, ...] = ()
         for hint in wanted:
             # Of a hint with blanks the longest part must stand in one word; then the whole is looked for.
@@ -29,9 +29,9 @@ class Hints:
                 unsplit += (hint,)
                 continue
             if part != hint:
-                self._in_several[part] = (*self._in_several.get(part, ()), hint)
-            if len(part) > 1 and part not in begin.get(part[:2], ()):
-                begin[part[:2]] = (*begin.get(part[:2], ()), part)
+                self._in_several.setdefault(part, []).append(hint)
+            if len(part) > 1:
+                begin.setdefault(part[:2], {})[part] = None
         self._several = self._in_several.keys()
         self._anywhere = (*(hint for hint in wanted if len(hint) == 1), *unsplit)
         self._held = _Held(begin)
@@ -50,7 +50,7 @@ class Hints:
 class _Held(dict[str, tuple[str, ...]]):
     """What each word that was seen holds of the hints in `begin`, there by their first two signs."""
 
-    def __init__(self, begin: Mapping[str, tuple[str, ...]]) -> None:
+    def __init__(self, begin: Mapping[str, Iterable[str]]) -> None:
         super().__init__()
         self._begin = begin
 

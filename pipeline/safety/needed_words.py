@@ -40,9 +40,10 @@ def needed_words(pattern: str) -> tuple[Words, ...]:
     `pattern` is in any case. The first set is the one that fewest texts hold a word of; where the pattern
     needs none it holds the empty word, which every text has.
     """
-    several = {*_parts(_parser.parse(pattern, re.IGNORECASE))}
+    several = dict.fromkeys(_parts(_parser.parse(pattern, re.IGNORECASE)))
     best = _better(frozenset(), *several)
-    return (best or frozenset(("",)), *(words for words in several - {best} if _shortest(words) >= _SHORTEST))
+    others = (words for words in several if words != best and _shortest(words) >= _SHORTEST)
+    return (best or frozenset(("",)), *others)
 
 
 def _needed(items: Iterable[Any]) -> Words:

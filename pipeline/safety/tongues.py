@@ -5,11 +5,12 @@ They stand in ``tongues.toml``. A language has few rules, all of one kind, and n
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
-from importlib import resources
+from pathlib import Path
 
 FILE = "tongues.toml"
+LOOKED_FOR = ("named", "may", "asked", "needless", "free", "orders", "hides", "sends")
+"""The wordings that are asked of a sentence only if it holds a word that they need."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +45,17 @@ class Tongue:
     hides: str
     sends: str
 
+    def lines(self, name: str) -> list[str]:
+        """Return the patterns of the wordings called `name`, any of which counts."""
+        wordings: str = getattr(self, name)
+        return [line.strip() for line in wordings.split("\n") if line.strip()]
+
 
 def tongues() -> tuple[Tongue, ...]:
     """Return every language; a text is held against all of them, since nobody says which it is in."""
-    text = resources.files(__package__).joinpath(FILE).read_text("utf-8")
+    import tomllib  # Deferred: most processes judge no text.
+
+    text = Path(__file__).with_name(FILE).read_text("utf-8")
     return tuple(
         Tongue(lang, tuple(values.pop("refused")), tuple(values.pop("accepted")), **values)
         for lang, values in tomllib.loads(text).items()

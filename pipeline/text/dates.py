@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date, datetime, timedelta
 
+from pipeline.safety.late import late
 from pipeline.text import nowadays
 
 DAY = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)")
@@ -67,7 +68,7 @@ def _any_of(days: Iterable[str]) -> str:
 
 
 # Each example: one that is replaced, and one that is not.
-_PATTERN = re.compile(
+_PATTERN = late(
     # “It was decided today.” · “It works as it does today.”
     rf"(?P<today>{nowadays.WORDS})"
     # “Freeze starts tomorrow.” · “the todayview widget”

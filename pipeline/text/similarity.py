@@ -12,6 +12,7 @@ import re
 from collections.abc import Set
 from itertools import pairwise
 
+from pipeline.safety.late import late
 from pipeline.text.scripts import HAN, HANGUL, KANA, UNSPACED
 from pipeline.text.slugs import transliterate
 from pipeline.text.specifics import plain
@@ -36,10 +37,10 @@ ALIKE_BY_VECTORS = 0.75
 LEAST_COMMON = 3
 """So many content words at least have two memories in common that an audit tells of."""
 
-_UNSPACED = re.compile(f"[{UNSPACED}]+")
+_UNSPACED = late(f"[{UNSPACED}]+")
 _WORD_OR_NAME = re.compile(r"[a-z0-9_./-]{3,}")
 # Thai and the like are cut at spaces: the checks that compare by content leave such texts to a person.
-_PAIRED = re.compile(f"[{HAN}{KANA}{HANGUL}]+")
+_PAIRED = late(f"[{HAN}{KANA}{HANGUL}]+")
 _WORD = re.compile(r"[^\W\d_][\w'-]*")
 _LEFT_OUT = frozenset(
     f"""{SMALL_WORDS} again may might must onto per since via

@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Iterator
 
 from pipeline.domain.body import LABEL
+from pipeline.safety.late import late
 from pipeline.text.dates import DAY
 from pipeline.text.scripts import HANGUL, PUNCTUATION, UNSPACED
 
@@ -49,7 +50,7 @@ _LONG = re.compile(r"[!-~]{200,}")
 """A token this long is one specific; taking it apart could take minutes in a hostile text."""
 _CODE = re.compile(r"`{1,3}([^`\n]{1,300})`{1,3}")
 _QUOTED = re.compile(r'"([^"\n]{2,80})"|“([^”\n]{2,80})”|「([^」\n]{1,80})」')
-_SHAPES = re.compile(
+_SHAPES = late(
     rf"""
       (?P<url>\b[a-z][a-z0-9+.-]*://[^\s<>"'`)\]{PUNCTUATION}]+)
     | (?P<email>[\w.+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)
@@ -69,7 +70,7 @@ _SHAPES = re.compile(
     """,
     re.VERBOSE | re.ASCII,
 )
-_NUMBER = re.compile(
+_NUMBER = late(
     rf"(?<![A-Za-z0-9_])(?<!\d[.,])(?P<money>[$€£¥])?(?P<sign>(?<![\w.])[-+−])?v?"
     rf"(?P<digits>\d{{1,3}}(?: \d{{3}})+(?![\d.,:]*\d)|\d+(?:[.,:]\d+)*)(?:[ -]?(?P<unit>{_UNIT}){_END})?",
     re.IGNORECASE,
@@ -90,14 +91,14 @@ _CLOCK = re.compile(r"\d+(?::\d\d)+")
 _OTHER = UNSPACED + HANGUL
 _INSIDE = rf"(?:(?<=[^\W_A-Z] )|(?<=[,;)] )|(?<=[{_OTHER}]))"
 _LETTER = rf"(?:[^\W{_OTHER}]|['’-])"
-_NAME = re.compile(rf"{_INSIDE}(?:[A-Z]{_LETTER}+)(?: [A-Z]{_LETTER}+)*")
+_NAME = late(rf"{_INSIDE}(?:[A-Z]{_LETTER}+)(?: [A-Z]{_LETTER}+)*")
 _AS_THEY_ARE = frozenset(("long", "code", "quoted", "number", "name"))
 _NOT_NAMES = frozenset(("i", "i'm", "i'll", "i'd", "i've", "why", "how", "ok"))
-_GERMAN = re.compile(
+_GERMAN = late(
     r"\b(?:der|das|dem|und|oder|nicht|ist|sind|wird|werden|wurden?|für|eine?[nmr]?|keine?n?|zu[mr]|vo[nm]|beim?|mit|nach|"
     r"über|auch|nur|noch|schon|sich|weil|wenn|dass)\b"
 )
-_ENGLISH = re.compile(r"\b(?:the|and|is|are|for|of|to|with|that|this|was|were|not|by|at|it|be)\b")
+_ENGLISH = late(r"\b(?:the|and|is|are|for|of|to|with|that|this|was|were|not|by|at|it|be)\b")
 _LEAST_GERMAN = 2
 """So many of these words, and more than English ones: each noun has a capital letter."""
 _TITLE_SHARE = 0.3

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import sys
 from pathlib import Path
 
@@ -52,11 +53,11 @@ def put(desk, kind, payload, run="r1"):
         )  # fmt: skip
 
 
-def update(desk, *pairs, statement="", run="r1", name="retries"):
+def update(desk, *pairs, statement="", run="r1", name="retries", **other):
     target = Store.open(desk.store).read(name)
     payload = {
         **FRESH, "name": name, "update_of": name, "description": "Retries.", "statement": statement,
-        "replaces": pairs, "was": target.digest, "old_body": target.memory.body, "body": "…",
+        "replaces": pairs, "was": target.digest, "old_body": target.memory.body, "body": "…", **other,
     }  # fmt: skip
     return put(desk, "update", payload, run)
 
@@ -79,6 +80,22 @@ def test_bug_d10_show_has_the_present_text_beside_the_new(held):
     assert {line["state"] for line in lines} == {"gone", "kept"}
     row = held.here("inbox", "list").out
     assert "“Three retries for the gateway.” → “Four retries for the gateway.”" in row
+
+
+def test_show_warns_where_earlier_words_would_take_the_place_of_later_ones(held):
+    earlier = {**NEW.as_values(), "at": "2026-01-03T10:00:00+00:00"}
+    number = update(held, FOUR, sources=[earlier])
+    told = held.here("inbox", "show", number)
+    assert re.search(r"before +said 2026-01-05", told.out) and re.search(r"after +said 2026-01-03", told.out)
+    warning = " ".join(told.out.partition("!  ")[2].split())
+    assert warning.startswith("Earlier words would take the place of later ones. What it rests on was said")
+    assert "Usually the later word holds." in warning
+    said = held.here("inbox", "show", number, "--json").json["said"]
+    assert said == {"was": SOURCE.at, "now": earlier["at"], "is_earlier": True}
+    gone = held.here("inbox", "show", put(held, "retire", {"name": "retries", "sources": [earlier]}, "r2"))
+    assert "what it puts away was said after that" in " ".join(gone.out.split())
+    later = held.here("inbox", "show", update(held, FOUR, run="r3"))
+    assert "Earlier words" not in later.out and "after         said 2026-02-05" in later.out
 
 
 def test_bug_d10_accept_keeps_the_sources_it_had(held):

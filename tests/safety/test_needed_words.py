@@ -1,21 +1,20 @@
 """The words that a pattern needs: a text without them is one in which it finds nothing."""
 
 import re
+from pathlib import Path
 
 import pytest
 
+from pipeline.extraction import offline_cues
 from pipeline.safety.guard import doubt
+from pipeline.safety.kept_words import words_of
 from pipeline.safety.needed_words import needed_words, plain
+from pipeline.safety.sieve import Sieve
 from pipeline.safety.tongues import tongues
+from tests.safety import needed_table
 
-WORDINGS = ("named", "may", "asked", "needless", "free", "orders", "hides", "sends")
-LINES = [
-    line.strip()
-    for tongue in tongues()
-    for name in WORDINGS
-    for line in getattr(tongue, name).split("\n")
-    if line.strip()
-]
+LINES = needed_table.patterns()
+CUE_EXAMPLE = re.compile(r"(?:# | · )“?([^“”·\n]+)")
 ODD_LETTERS = str.maketrans("sk", "ſ\u212a")
 
 
@@ -44,17 +43,29 @@ def test_each_part_of_a_pattern_needs_a_word_of_its_own() -> None:
     }
 
 
-def test_what_a_wording_finds_holds_a_word_of_each_set() -> None:
+def test_the_table_is_what_the_patterns_say() -> None:
+    assert needed_table.FILE.read_text("utf-8") == needed_table.table(), "python -m tests.safety.needed_table"
+
+
+def test_a_pattern_that_the_table_lacks_is_read_on_the_spot() -> None:
+    assert words_of(r"\bgrant\w* (?:root|sudo)\b") == needed_words(r"\bgrant\w* (?:root|sudo)\b")
+    sieve = Sieve([("new", r"\bgrant\w* (?:root|sudo)\b")])
+    assert sieve.held("It grants sudo.") == {"new"} and sieve.held("It grants nothing.") == set()
+
+
+def test_what_a_pattern_finds_is_held_by_the_sieve() -> None:
     texts = [text for tongue in tongues() for text in (*tongue.refused, *tongue.accepted)]
+    texts += CUE_EXAMPLE.findall(Path(offline_cues.__file__).read_text("utf-8"))
     texts += [text.upper() for text in texts] + [text.translate(ODD_LETTERS) for text in texts]
-    whole = [(text, plain(text)) for text in texts]
+    sieve = Sieve((line, line) for line in LINES)
+    held = [(text, sieve.held(text)) for text in texts]
     found = 0
     for line in LINES:
-        pattern, needed = re.compile(line, re.IGNORECASE), needed_words(line)
-        for text, held in whole:
+        pattern = re.compile(line, re.IGNORECASE)
+        for text, lines in held:
             if pattern.search(text):
                 found += 1
-                assert all(any(word in held for word in words) for words in needed), (line, text)
+                assert line in lines, (line, text)
     assert found > len(texts) / 2
 
 

@@ -276,7 +276,9 @@ def test_a_yes_is_done_opens_the_next_and_can_be_taken_back(shop):
     shop.browser.post("inbox/undo", {"item": first})
     assert "Three retries" in shop.store.read("retries").memory.body and shop.waiting() == [first, second]
     assert "You accepted it before, and took that back" in shop.item(first)
-    assert "Nothing stands decided" in shop.browser.get("inbox?kind=decided").text
+    gone = shop.browser.get("inbox?kind=decided").text
+    assert ">accepted, taken back<" in gone and "it waits again" in gone
+    assert f'name="item" value="{first}"' not in gone
     assert shop.decide("accept", first).asked["done"] == "Accepted retries."
     shop.browser.post("inbox/undo", {"item": first})
     assert shop.waiting() == [first, second]
@@ -316,6 +318,9 @@ def test_a_no_can_be_taken_back_and_what_was_decided_is_listed(shop):
     assert not shop.app.open_store().forgotten().bars(barred, "tea-break")
     shop.decide("accept", number)
     assert "tea-break" in shop.names()
+    page = shop.browser.get("inbox?kind=decided").text
+    assert ">rejected, taken back<" in page and "decided anew since" in page and "it waits again" not in page
+    assert page.count("Take it back") == 2 and page.count(f"number {number}") == 2
 
 
 def test_a_form_that_can_not_be_done_is_told_within_the_frame(shop):
