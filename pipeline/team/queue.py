@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 TASK = "read"
 JOBS_AT_ONCE = 500
 """Jobs that are sent at a time."""
-LEASE_SECONDS = 300.0
-"""So long after the last sign of life of a machine others take over what it was at."""
 MOST_DEATHS = 5
 """As often a transcript may be tried in vain by workers that die of it."""
 BATCH = "/batch"
@@ -146,7 +144,7 @@ def take(connection: psycopg.Connection[Any], team: str, queue: str, machine: st
     What a worker that died was at is put back, and counts as tried. After MOST_DEATHS it has failed.
     """
     name = _LEASE + queue.removesuffix(BATCH)
-    token = leases.take(connection, team, name, machine, seconds=LEASE_SECONDS)
+    token = leases.take(connection, team, name, machine, seconds=leases.LEASE_SECONDS)
     if token is not None:
         take_up(connection, team, queue)
     return token
@@ -232,7 +230,7 @@ def put_back(
     """
     from procrastinate.sql import queries
 
-    if not leases.keep(connection, team, token, seconds=LEASE_SECONDS):
+    if not leases.keep(connection, team, token, seconds=leases.LEASE_SECONDS):
         return False
     sql = "SELECT clock_timestamp() + make_interval(secs => %s) FROM procrastinate_jobs"
     row = connection.execute(f"{sql} WHERE id = %s AND status = 'doing'", [seconds or 0, item.id]).fetchone()

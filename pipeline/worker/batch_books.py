@@ -54,6 +54,10 @@ class BatchBooks(Protocol):
         """Write down a batch of `wanted` before it is sent; the first has the number 1."""
         ...
 
+    def still_ours(self, batch_id: str, those: Sequence[str]) -> bool:
+        """Whether a batch of `those` requests may be sent now: no other machine has taken it over."""
+        ...
+
     def sent(self, batch_id: str, provider_id: str) -> None:
         """Note under which id the provider has a batch."""
         ...
@@ -73,6 +77,10 @@ class NoBooks:
     def write(self, batch_id: str, wanted: Sequence[Wanted], provider: BatchProvider) -> Written:
         """Take all."""
         return Written(list(range(1, len(wanted) + 1)))
+
+    def still_ours(self, batch_id: str, those: Sequence[str]) -> bool:
+        """Yes: nobody else works in this home meanwhile."""
+        return True
 
     def sent(self, batch_id: str, provider_id: str) -> None:
         """Do nothing."""

@@ -74,6 +74,10 @@ class TeamBooks:
                 known.append(_asked(wanted[request.number], row))
         return known
 
+    def still_ours(self, batch_id: str, those: Sequence[str]) -> bool:
+        """Whether the leases are held and a batch of `those` requests stands; they are kept from now on."""
+        return bool(self._calls.ask(batches.still_ours, batch_id, those, self._holding()))
+
     def sent(self, batch_id: str, provider_id: str) -> None:
         """Note under which id the provider has a batch."""
         self._calls.ask(batches.note_sent, batch_id, provider_id)

@@ -33,13 +33,13 @@ from pipeline.llm import budget, retry
 from pipeline.llm.budget import Usage
 from pipeline.llm.request import RawReply, request_digest
 from pipeline.record import changing, field
-from pipeline.team import queue, spending
+from pipeline.team import leases, queue, spending
 from pipeline.team.connecting import Line
 
 if TYPE_CHECKING:
     from pipeline.llm.request import Meter, Provider, Request
 
-PATIENCE_SECONDS = queue.LEASE_SECONDS
+PATIENCE_SECONDS = leases.LEASE_SECONDS
 """So long a reply that was paid for waits for the database to come back."""
 CAP = "the team's cap is reached"
 

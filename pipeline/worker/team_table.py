@@ -11,7 +11,7 @@ from typing import Any
 
 from pipeline.core.errors import TeamError
 from pipeline.record import record
-from pipeline.team import leases, queue
+from pipeline.team import leases
 from pipeline.team.connecting import Address, Line
 
 LOG = logging.getLogger("reverie.worker")
@@ -80,10 +80,10 @@ class Pulse:
     def holds(self, token: str) -> bool:
         """Return whether the lease of `token` is still this worker's, as far as can be known."""
         kept_at = self._kept_at.get(token)
-        return kept_at is not None and time.monotonic() - kept_at < queue.LEASE_SECONDS
+        return kept_at is not None and time.monotonic() - kept_at < leases.LEASE_SECONDS
 
     def _beat(self) -> None:
-        while not self._is_over.wait(queue.LEASE_SECONDS / _BEATS):
+        while not self._is_over.wait(leases.LEASE_SECONDS / _BEATS):
             try:
                 self._line.ask(self._keep)
             except TeamError as error:
@@ -91,7 +91,7 @@ class Pulse:
 
     def _keep(self, connection: Any) -> None:
         for token in list(self._kept_at):
-            if not leases.keep(connection, self._team, token, seconds=queue.LEASE_SECONDS):
+            if not leases.keep(connection, self._team, token, seconds=leases.LEASE_SECONDS):
                 self.drop(token)
             elif token in self._kept_at:
                 self._kept_at[token] = time.monotonic()

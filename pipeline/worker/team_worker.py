@@ -178,7 +178,7 @@ class TeamWorker:
         try:
             if table.served.folder is None or not self._is_time(table):
                 return False
-            token = table.ask(leases.take, dreams.LEASE, self._machine, seconds=queue.LEASE_SECONDS)
+            token = table.ask(leases.take, dreams.LEASE, self._machine, seconds=leases.LEASE_SECONDS)
             if token is None:
                 return False
             try:
