@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 class Asked:
     """A request that was asked before: by its `reply`, or else under `custom_id` in the batch of that id.
 
+    With neither its reply was kept, and can't be read.
+
     The batch was written down `age` seconds ago with so many `requests`; `provider_id` is "" where nobody
     knows whether it was sent, and `login` as in `ledger.batches.Batch`.
     """
