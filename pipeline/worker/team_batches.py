@@ -135,6 +135,7 @@ class TeamBatches:
         for folder in list(self._folders.values()):
             if not self._table.pulse.holds(folder.token):
                 LOG.warning("another machine may go on with %s", folder.project)
+                self._table.pulse.drop(folder.token)
                 self._folders.pop(folder.name)
                 self._due = 0.0
         for found in waiting:

@@ -46,6 +46,9 @@ ODD_COLUMNS = (
     {"queue_name": "backlog_queue(%(team)s, 'p') || '/batch/batch'"},
 )
 SOUND = '{"key": "p/a.jsonl", "project": "p"}'
+ODD_REPLY = json.dumps(
+    {"text": 1, "stop_reason": "end_turn", "provider": "anthropic", "model": "claude-haiku-4-5"}
+)
 NOW = datetime(2026, 3, 9, tzinfo=UTC)
 
 
@@ -134,7 +137,7 @@ def test_a_call_is_begun_by_one_question_under_the_lease(work, tmp_path, stateme
     assert cost.calls == 1
 
 
-@pytest.mark.parametrize("text", ["5", "no JSON", "{}", json.dumps({"text": 1, "stop_reason": "end_turn"})])
+@pytest.mark.parametrize("text", ["5", "no JSON", "{}", ODD_REPLY])
 def test_a_kept_reply_that_is_none_is_asked_anew(work, tmp_path, text):
     assert reply_of(text) is None
     given = {"machine": "box", "project": "p", "purpose": "extract", "work": "d"}
