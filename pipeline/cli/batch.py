@@ -9,9 +9,10 @@ from pipeline.app.application import App
 from pipeline.app.batches import Look, Offer
 from pipeline.cli import output
 from pipeline.cli.progress import progress
-from pipeline.core.errors import InputError
 from pipeline.ledger.batches import Progress
 from pipeline.text.humanize import count, money
+
+_NOT_ORDERED = "nothing was ordered"
 
 
 def process(
@@ -41,10 +42,9 @@ def process(
         _show(batches.look(app), as_json=as_json)
         return
     batches.require_provider(app)
-    if not yes and not output.can_ask():
-        raise InputError("nothing was ordered: here nobody can be asked", fix="Add --yes or --estimate.")
-    if not yes and not output.ask(f"Read them in batches for {money(wanted.most_dollars)} at most?"):
-        output.data({"order": None}, lambda: output.line("nothing was ordered"), as_json=as_json)
+    question = f"Read them in batches for {money(wanted.most_dollars)} at most?"
+    if not output.agreed(question, yes=yes, unasked=_NOT_ORDERED, fix="Add --yes or --estimate."):
+        output.data({"order": None}, lambda: output.line(_NOT_ORDERED), as_json=as_json)
         return
     with progress("asking"):
         found = batches.order(app, wanted)

@@ -17,7 +17,6 @@ from pipeline.cli import output
 from pipeline.cli.options import JsonOption, LlmOption
 from pipeline.cli.progress import progress
 from pipeline.cli.tables import table
-from pipeline.core.errors import InputError
 from pipeline.text.humanize import count, room
 
 _SHOWN_OF_DIGEST = 12
@@ -49,7 +48,8 @@ def bundle(
     if not as_json:
         _tell_content(made, show=show)
     target = to or Path(made.file_name)
-    if not _agreed(target, yes):
+    fix = "Look at it, then add --yes."
+    if not output.agreed(f"Write {target}?", yes=yes, unasked="nothing was written", fix=fix):
         output.talk("Nothing was written.")
         return
     size = use_case.write(made, target)
@@ -112,14 +112,6 @@ def _tell_content(made: Bundle, *, show: bool) -> None:
         output.line()
         output.line(f"{name}:")
         output.verbatim(text.rstrip("\n"))
-
-
-def _agreed(target: Path, yes: bool) -> bool:
-    if yes:
-        return True
-    if not output.can_ask():
-        raise InputError("nothing was written: here nobody can be asked", fix="Look at it, then add --yes.")
-    return output.ask(f"Write {target}?")
 
 
 def _tell_replay(found: Replayed) -> None:

@@ -15,7 +15,7 @@ from pipeline.cli import cells, streams
 from pipeline.cli.cells import cell_len
 from pipeline.cli.progress import say
 from pipeline.cli.streams import write
-from pipeline.core.errors import ReverieError
+from pipeline.core.errors import InputError, ReverieError
 from pipeline.safety.invisible import visible
 from pipeline.safety.late import late
 
@@ -251,6 +251,16 @@ def ask(question: str) -> bool:
         return True
     say(f"{_flowing(f'{question} [y/N]', _columns(sys.stderr))} ")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def agreed(question: str, *, yes: bool, unasked: str, fix: str = "Add --yes.") -> bool:
+    """Return whether a person says `yes`, in the command's options or to `question`.
+
+    Raises InputError where nobody can be asked, saying that so nothing was done, which is `unasked`.
+    """
+    if not yes and not can_ask():
+        raise InputError(f"{unasked}: here nobody can be asked", fix=fix)
+    return yes or ask(question)
 
 
 def _plain(value: Any) -> Any:

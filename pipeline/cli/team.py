@@ -141,12 +141,10 @@ def leave(yes: AgreedOption = False, as_json: JsonOption = False) -> None:
     found = use_case.parting(app)
     if found.nobody_invites:
         output.talk(_parting(found))
-    if found.nobody_invites and not yes:
-        if not output.can_ask():
-            raise InputError("nothing was changed: here nobody can be asked", fix="Add --yes.")
-        if not output.ask(f"Leave {found.team} all the same?"):
-            output.talk("nothing was changed")
-            return
+    is_yes = yes or not found.nobody_invites
+    if not output.agreed(f"Leave {found.team} all the same?", yes=is_yes, unasked="nothing was changed"):
+        output.talk("nothing was changed")
+        return
     back = team_backlog.bring_home(app)
     name, folder = use_case.leave(app)
     output.data({"left": name, "folder": folder}, lambda: output.line(f"You left {name}"), as_json=as_json)

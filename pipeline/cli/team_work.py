@@ -16,8 +16,10 @@ from pipeline.app.team_backlog import Offer
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption
 from pipeline.cli.progress import progress
-from pipeline.core.errors import InputError, UsageError
+from pipeline.core.errors import UsageError
 from pipeline.text.humanize import count
+
+_NOT_GIVEN = "nothing was given"
 
 
 def give(
@@ -46,10 +48,9 @@ def give(
         output.data(values, lambda: _tell_offer(offered, output.line), as_json=as_json)
         return
     _tell_offer(offered, output.talk)
-    if offered.rows and not yes and not output.can_ask():
-        raise InputError("nothing was given: here nobody can be asked", fix="Add --yes or --estimate.")
-    if offered.rows and not yes and not output.ask("Give them to the team's workers?"):
-        output.data({"given": 0}, lambda: output.line("nothing was given"), as_json=as_json)
+    question, is_yes = "Give them to the team's workers?", yes or not offered.rows
+    if not output.agreed(question, yes=is_yes, unasked=_NOT_GIVEN, fix="Add --yes or --estimate."):
+        output.data({"given": 0}, lambda: output.line(_NOT_GIVEN), as_json=as_json)
         return
     given = team_backlog.give(app, offered)
     text = f"{count(given.transcripts, 'transcript')} given to {given.team}, {given.waiting:,} wait there"

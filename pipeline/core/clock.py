@@ -17,6 +17,7 @@ from typing import Protocol, TypeVar
 from pipeline.core.errors import ConfigError
 from pipeline.hooklib import places
 
+_ASLEEP_TOO = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))
 LONGEST_WAIT = 8 * 86_400.0
 """Seconds; no wait of ours and no limit of an account lasts longer, so a longer one is not believed."""
 _Moment = TypeVar("_Moment", datetime, float)
@@ -47,6 +48,14 @@ class FixedClock:
     def now(self) -> datetime:
         """Return the moment it was set to."""
         return self.at
+
+
+def gone_by() -> float:
+    """Return seconds from some moment on, by a clock that never jumps and goes on while the machine sleeps.
+
+    `time.monotonic` stands still meanwhile, so what others were told would seem to hold longer than it does.
+    """
+    return time.monotonic() if _ASLEEP_TOO is None else time.clock_gettime(_ASLEEP_TOO)
 
 
 def from_environment() -> Clock:

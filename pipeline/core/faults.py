@@ -1,7 +1,8 @@
 """Named points at which a test may kill the process, to prove that a restart mends it.
 
 Set ``REVERIE_CRASH_AT`` to a name (or ``name#2`` for its second visit) and the process sends itself
-SIGKILL there. Unset, which is always outside tests, a visit costs one dictionary lookup.
+SIGKILL there; with ``stop:`` before it SIGSTOP, as where a laptop's lid is closed, so that it goes on at a
+SIGCONT. Unset, which is always outside tests, a visit costs one dictionary lookup.
 """
 
 from __future__ import annotations
@@ -68,6 +69,7 @@ POINTS = (
     "team.read",
 )
 
+_STOP = "stop:"
 _visits: dict[str, int] = {}
 
 
@@ -77,13 +79,13 @@ def is_wanted() -> bool:
 
 
 def reach(point: str) -> None:
-    """Note that the process has come to `point`, one of POINTS; die there if a test asked for it."""
+    """Note that the process has come to `point`, one of POINTS; die or stop there if a test asked for it."""
     wanted = os.environ.get("REVERIE_CRASH_AT")
     if wanted is None or by_client():
         return
     if point not in POINTS:
         raise AssertionError(f"{point} is not in faults.POINTS")
     _visits[point] = _visits.get(point, 0) + 1
-    name, _, visit = wanted.partition("#")
+    name, _, visit = wanted.removeprefix(_STOP).partition("#")
     if name == point and _visits[point] == int(visit or 1):
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(os.getpid(), signal.SIGSTOP if wanted.startswith(_STOP) else signal.SIGKILL)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from pipeline.record import record
+from pipeline.team.leases import LEASE_SECONDS
 
 if TYPE_CHECKING:
     import psycopg
@@ -111,6 +112,29 @@ def find(
     ).fetchall()
     found = [Found(*row) for row in rows]
     return tuple(sorted(found, key=lambda row: row.reply is None))
+
+
+def still_ours(
+    connection: psycopg.Connection[Any],
+    team: str,
+    batch_id: str,
+    those: Sequence[str],
+    holding: Sequence[str],
+) -> bool:
+    """Whether the leases of `holding` are held, which keeps them, and all of `those` stand in the batch."""
+    row = connection.execute(
+        "SELECT (SELECT bool_and(keep_lease(%(team)s, token, %(seconds)s)) FROM unnest(%(holding)s::uuid[])"
+        " AS token), (SELECT count(*) FROM batch_item WHERE team = %(team)s AND batch = %(batch)s"
+        " AND login = session_user AND is_open AND custom_id = ANY(%(those)s))",
+        {
+            "team": team,
+            "batch": batch_id,
+            "those": list(those),
+            "holding": list(holding),
+            "seconds": LEASE_SECONDS,
+        },
+    ).fetchone()
+    return row is not None and row[0] is not False and row[1] == len(those)
 
 
 def note_sent(connection: psycopg.Connection[Any], team: str, batch_id: str, provider_id: str) -> None:

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
     import psycopg
 
+LEASE_SECONDS = 300.0
+"""So long after the last sign of life of a machine others take over what it was at."""
+
 
 @record
 class Lease:

@@ -22,13 +22,32 @@ if TYPE_CHECKING:
 TASK = "read"
 JOBS_AT_ONCE = 500
 """Jobs that are sent at a time."""
-LEASE_SECONDS = 300.0
-"""So long after the last sign of life of a machine others take over what it was at."""
 MOST_DEATHS = 5
 """As often a transcript may be tried in vain by workers that die of it."""
 BATCH = "/batch"
 """How the name of a queue ends whose transcripts are read in batches."""
-_LEASE = "store/"
+LEASE = "store/"
+"""How the name of the lease on a queue begins."""
+MINE = "left(queue_name, 15) = (SELECT left(backlog_queue(%(team)s, ''), 15))"
+"""In SQL: whether a job is in the queues of whoever asks."""
+FAULT = """CASE
+    WHEN task_name <> 'read' THEN 'its task is none of ours'
+    WHEN queueing_lock IS NOT NULL THEN 'it has a queueing lock'
+    WHEN attempts NOT BETWEEN 0 AND 1000 THEN 'nothing is tried so often'
+    WHEN jsonb_typeof(args) <> 'object' THEN 'it says nothing of a transcript'
+    WHEN coalesce(jsonb_typeof(args -> 'key'), '') <> 'string' THEN 'its key is no text'
+    WHEN length(args ->> 'key') NOT BETWEEN 1 AND 1000 THEN 'its key is empty or too long'
+    WHEN coalesce(jsonb_typeof(args -> 'project'), '') <> 'string' THEN 'its project is no text'
+    WHEN length(args ->> 'project') NOT BETWEEN 1 AND 500 THEN 'its project is empty or too long'
+    WHEN args ->> 'project' <> '.' AND NOT starts_with(args ->> 'key', rtrim(args ->> 'project', '/') || '/')
+        THEN 'its key is not in its project'
+    WHEN left(queue_name, 15) || left(md5(args ->> 'project'), 12)
+        NOT IN (queue_name, regexp_replace(queue_name, '/batch$', ''))
+        THEN 'it is not in the queue of its project'
+    WHEN jsonb_typeof(coalesce(args -> 'most', '0')) <> 'number' THEN 'what it may cost is no number'
+    WHEN (args ->> 'most')::numeric NOT BETWEEN 0 AND 1000000 THEN 'it can not cost that'
+    ELSE '' END"""
+"""In SQL: what is wrong with a job that some client wrote, so that nobody can do it; '' for a sound one."""
 
 
 @record
@@ -104,8 +123,8 @@ def defer(connection: psycopg.Connection[Any], team: str, wanted: Sequence[Wante
                 queue=names[item.project] + (BATCH if item.in_batches else ""),
                 task_name=TASK,
                 priority=item.priority,
-                # Many of a folder are read in batches at the same time, all by who has its lease.
-                lock=None if item.in_batches else names[item.project],
+                # Who may do it is said by the lease of the queue, which ends with its machine.
+                lock=None,
                 queueing_lock=None,
                 task_kwargs={"key": item.key, "project": item.project, "most": item.most},
             )
@@ -115,29 +134,18 @@ def defer(connection: psycopg.Connection[Any], team: str, wanted: Sequence[Wante
     return len(fresh)
 
 
-def waiting(
-    connection: psycopg.Connection[Any], team: str, machine: str = "", *, in_batches: bool = False
-) -> tuple[Waiting, ...]:
-    """Return the queues of whoever asks in which something is left, the most urgent first.
-
-    For a `machine` only those in which it may work now: no other machine does, and a job is due. What is
-    read `in_batches` counts as due, also while it is.
-    """
+def set_aside(connection: psycopg.Connection[Any], team: str) -> tuple[str, ...]:
+    """Let each job of whoever asks that nobody can do fail for good; return what is wrong, in words."""
     rows = connection.execute(
-        "SELECT DISTINCT ON (job.queue_name) job.queue_name, job.args ->> 'project', job.args ->> 'key',"
-        " job.priority, job.id FROM procrastinate_jobs AS job LEFT JOIN lease ON lease.team = %(team)s"
-        " AND lease.name = %(lease)s || regexp_replace(job.queue_name, %(batch)s || '$', '')"
-        " AND lease.until > clock_timestamp()"
-        " AND NOT (lease.login = session_user AND lease.machine = %(machine)s)"
-        " WHERE job.status IN ('todo', 'doing')"
-        " AND job.queue_name LIKE left(backlog_queue(%(team)s, ''), 14) || '/%%'"
-        " AND (%(machine)s = '' OR (lease.name IS NULL AND coalesce(job.scheduled_at, '-infinity') <= now()))"
-        " AND (job.queue_name LIKE '%%' || %(batch)s) = %(in_batches)s"
-        " ORDER BY job.queue_name, job.priority DESC, job.id",
-        {"team": team, "lease": _LEASE, "machine": machine, "batch": BATCH, "in_batches": in_batches},
-    ).fetchall()
-    rows.sort(key=lambda row: (-row[3], row[4]))
-    return tuple(Waiting(name, project, key) for name, project, key, *_ in rows)
+        # Without its locks: they might be another's, and then nothing of it may be changed.
+        "UPDATE procrastinate_jobs AS job SET status = 'failed', lock = NULL, queueing_lock = NULL"
+        f" FROM (SELECT id, {FAULT} AS fault FROM procrastinate_jobs"
+        f" WHERE status IN ('todo', 'doing') AND {MINE}) AS looked"
+        " WHERE looked.id = job.id AND looked.fault <> ''"
+        " RETURNING job.id, job.queue_name, looked.fault",
+        {"team": team},
+    )
+    return tuple(f"job {number} of the queue {name} can't be done: {fault}" for number, name, fault in rows)
 
 
 def take(connection: psycopg.Connection[Any], team: str, queue: str, machine: str) -> str | None:
@@ -145,8 +153,8 @@ def take(connection: psycopg.Connection[Any], team: str, queue: str, machine: st
 
     What a worker that died was at is put back, and counts as tried. After MOST_DEATHS it has failed.
     """
-    name = _LEASE + queue.removesuffix(BATCH)
-    token = leases.take(connection, team, name, machine, seconds=LEASE_SECONDS)
+    name = LEASE + queue.removesuffix(BATCH)
+    token = leases.take(connection, team, name, machine, seconds=leases.LEASE_SECONDS)
     if token is not None:
         take_up(connection, team, queue)
     return token
@@ -183,18 +191,18 @@ def in_hand(
         " coalesce((args ->> 'most')::float8, 0), args ? 'canceled' FROM procrastinate_jobs"
         " WHERE queue_name = %s AND (status = 'doing'"
         " OR (status = 'todo' AND coalesce(scheduled_at, '-infinity') <= now()))"
-        " AND args ->> 'key' <> ALL(%s) ORDER BY priority DESC, id LIMIT %s",
+        f" AND {FAULT} = '' AND args ->> 'key' <> ALL(%s) ORDER BY priority DESC, id LIMIT %s",
         [queue, list(without), limit],
     )
     return tuple(Item(*row) for row in rows)
 
 
-def keys(connection: psycopg.Connection[Any], queue: str) -> tuple[str, ...]:
-    """Return the keys of what is left in `queue`, due or not."""
+def keys(connection: psycopg.Connection[Any], team: str, queue: str = "") -> tuple[str, ...]:
+    """Return the keys of what is left in `queue`, or in all queues of whoever asks, due or not."""
     rows = connection.execute(
-        "SELECT args ->> 'key' FROM procrastinate_jobs WHERE queue_name = %s AND status IN ('todo', 'doing')"
-        " AND args ->> 'key' IS NOT NULL ORDER BY priority DESC, id",
-        [queue],
+        "SELECT args ->> 'key' FROM procrastinate_jobs WHERE status IN ('todo', 'doing')"
+        f" AND {MINE} AND %(queue)s IN ('', queue_name) AND {FAULT} = '' ORDER BY priority DESC, id",
+        {"team": team, "queue": queue},
     )
     return tuple(str(key) for (key,) in rows)
 
@@ -202,7 +210,8 @@ def keys(connection: psycopg.Connection[Any], queue: str) -> tuple[str, ...]:
 def begin(connection: psycopg.Connection[Any], item: Item, *, tries: int) -> None:
     """Note that `item` is being done, and that so many `tries` count if its worker dies now."""
     connection.execute(
-        "UPDATE procrastinate_jobs SET status = 'doing', attempts = %s"
+        # An earlier Reverie gave it a lock, which another one that is being done may have.
+        "UPDATE procrastinate_jobs SET status = 'doing', lock = NULL, attempts = %s"
         " WHERE id = %s AND status IN ('todo', 'doing')",
         [tries, item.id],
     )
@@ -232,7 +241,7 @@ def put_back(
     """
     from procrastinate.sql import queries
 
-    if not leases.keep(connection, team, token, seconds=LEASE_SECONDS):
+    if not leases.keep(connection, team, token, seconds=leases.LEASE_SECONDS):
         return False
     sql = "SELECT clock_timestamp() + make_interval(secs => %s) FROM procrastinate_jobs"
     row = connection.execute(f"{sql} WHERE id = %s AND status = 'doing'", [seconds or 0, item.id]).fetchone()
@@ -259,15 +268,15 @@ def cancel(connection: psycopg.Connection[Any], team: str) -> tuple[str, ...]:
     """
     connection.execute(
         """UPDATE procrastinate_jobs SET args = args || '{"canceled": true}' WHERE status = 'doing'"""
-        " AND queue_name LIKE left(backlog_queue(%s, ''), 14) || '/%%' || %s",
-        [team, BATCH],
+        f" AND {MINE} AND queue_name LIKE '%%' || %(batch)s AND {FAULT} = ''",
+        {"team": team, "batch": BATCH},
     )
     rows = connection.execute(
-        "DELETE FROM procrastinate_jobs WHERE status IN ('todo', 'failed')"
-        " AND queue_name LIKE left(backlog_queue(%s, ''), 14) || '/%%' RETURNING args ->> 'key'",
-        [team],
+        f"DELETE FROM procrastinate_jobs WHERE status IN ('todo', 'failed') AND {MINE}"
+        f" RETURNING args ->> 'key', {FAULT}",
+        {"team": team},
     )
-    return tuple(str(key) for (key,) in rows)
+    return tuple(str(key) for key, fault in rows if not fault)
 
 
 def retry_failed(connection: psycopg.Connection[Any], team: str) -> int:
@@ -275,9 +284,8 @@ def retry_failed(connection: psycopg.Connection[Any], team: str) -> int:
     from procrastinate.sql import queries
 
     rows = connection.execute(
-        "SELECT id FROM procrastinate_jobs WHERE status = 'failed'"
-        " AND queue_name LIKE left(backlog_queue(%s, ''), 14) || '/%%'",
-        [team],
+        f"SELECT id FROM procrastinate_jobs WHERE status = 'failed' AND {MINE} AND {FAULT} = ''",
+        {"team": team},
     ).fetchall()
     for (job,) in rows:
         connection.execute(queries["retry_job"], _again(job, None))
@@ -296,9 +304,8 @@ def where_read(connection: psycopg.Connection[Any], team: str, keys: Sequence[st
 def open_of_mine(connection: psycopg.Connection[Any], team: str) -> int:
     """Return how many transcripts of whoever asks wait or are being read."""
     row = connection.execute(
-        "SELECT count(*) FROM procrastinate_jobs WHERE status IN ('todo', 'doing')"
-        " AND queue_name LIKE left(backlog_queue(%s, ''), 14) || '/%%'",
-        [team],
+        f"SELECT count(*) FROM procrastinate_jobs WHERE status IN ('todo', 'doing') AND {MINE}",
+        {"team": team},
     ).fetchone()
     return int(row[0]) if row else 0
 

@@ -6,6 +6,7 @@ that is never settled goes on counting in full: who reserved it died, and nobody
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from datetime import date
 
     import psycopg
+
+PROJECT_CHARS = 200
+"""As much of a project's name as the books have."""
 
 
 @record
@@ -26,6 +30,21 @@ class Call:
     project: str
     purpose: str
     work: str
+
+
+@record
+class Begun:
+    """What is known of a call that is to be made, by which `is_reserved`, or else it is not made.
+
+    `is_ours` tells whether the leases that it is made under are held. `reply` was paid for before, by any
+    worker of whoever asks. Nobody asks the provider for `wait` seconds, as `why` says.
+    """
+
+    is_ours: bool
+    reply: str | None
+    wait: float
+    why: str
+    is_reserved: bool
 
 
 @record
@@ -60,9 +79,53 @@ def caps(connection: psycopg.Connection[Any], team: str) -> dict[str, tuple[Deci
     return {span: (so_far, most) for span, so_far, most in rows}
 
 
+def begin(
+    connection: psycopg.Connection[Any],
+    team: str,
+    call: Call,
+    most: Decimal,
+    *,
+    provider: str,
+    holding: Sequence[str],
+) -> Begun:
+    """Set `most` dollars aside for `call`, unless something stands against it; return what.
+
+    What counts for the caps is looked at by the function of the database, behind its lock, and not by the
+    query around it, which sees what was there when it began.
+    """
+    row = connection.execute(
+        "SELECT held.is_ours, known.reply, coalesce(extract(epoch FROM down.until - clock_timestamp()), 0),"
+        " coalesce(down.reason, ''), coalesce(CASE WHEN held.is_ours AND known.reply IS NULL"
+        " AND down.until IS NULL THEN reserve(%(team)s, %(id)s, %(machine)s, %(project)s, %(purpose)s,"
+        " %(work)s, %(most)s) END, false)"
+        " FROM (SELECT count(*) = cardinality(%(holding)s::uuid[]) AS is_ours FROM lease"
+        " WHERE team = %(team)s AND login = session_user AND token = ANY(%(holding)s::uuid[])"
+        " AND until > clock_timestamp()) AS held"
+        " LEFT JOIN (SELECT reply FROM call WHERE team = %(team)s AND login = session_user"
+        " AND work = %(work)s AND reply IS NOT NULL) AS known ON true"
+        " LEFT JOIN (SELECT until, reason FROM outage WHERE team = %(team)s AND login = session_user"
+        " AND provider = %(provider)s AND until > clock_timestamp()) AS down ON true",
+        {
+            "team": team,
+            "id": call.id,
+            "machine": call.machine,
+            "project": call.project[:PROJECT_CHARS],
+            "purpose": call.purpose,
+            "work": call.work,
+            "most": most,
+            "provider": provider,
+            "holding": list(holding),
+        },
+    ).fetchone()
+    assert row is not None
+    is_ours, reply, wait, why, is_reserved = row
+    return Begun(is_ours, reply, float(wait), why, is_reserved)
+
+
 def reserve(connection: psycopg.Connection[Any], team: str, call: Call, most: Decimal) -> bool:
     """Set `most` dollars aside for `call`; False where a cap of the team's would be passed."""
-    given = [team, call.id, call.machine, call.project, call.purpose, call.work, most]
+    project = call.project[:PROJECT_CHARS]
+    given = [team, call.id, call.machine, project, call.purpose, call.work, most]
     return bool(_answer(connection, "SELECT reserve(%s, %s, %s, %s, %s, %s, %s)", given))
 
 
@@ -87,15 +150,6 @@ def settle(
 def release(connection: psycopg.Connection[Any], team: str, call: Call) -> None:
     """Take the reservation of `call` back: it was not made."""
     connection.execute("SELECT release(%s, %s)", [team, call.id])
-
-
-def reply_to(connection: psycopg.Connection[Any], team: str, work: str) -> str | None:
-    """Return the reply that whoever asks has paid for before, by any of their workers."""
-    sql = (
-        "SELECT reply FROM call WHERE team = %s AND login = session_user AND work = %s AND reply IS NOT NULL"
-    )
-    row = connection.execute(sql, [team, work]).fetchone()
-    return None if row is None else str(row[0])
 
 
 def costs(connection: psycopg.Connection[Any], team: str) -> tuple[Cost, ...]:

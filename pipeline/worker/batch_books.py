@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 class Asked:
     """A request that was asked before: by its `reply`, or else under `custom_id` in the batch of that id.
 
+    With neither its reply was kept, and can't be read.
+
     The batch was written down `age` seconds ago with so many `requests`; `provider_id` is "" where nobody
     knows whether it was sent, and `login` as in `ledger.batches.Batch`.
     """
@@ -54,6 +56,10 @@ class BatchBooks(Protocol):
         """Write down a batch of `wanted` before it is sent; the first has the number 1."""
         ...
 
+    def still_ours(self, batch_id: str, those: Sequence[str]) -> bool:
+        """Whether a batch of `those` requests may be sent now: no other machine has taken it over."""
+        ...
+
     def sent(self, batch_id: str, provider_id: str) -> None:
         """Note under which id the provider has a batch."""
         ...
@@ -73,6 +79,10 @@ class NoBooks:
     def write(self, batch_id: str, wanted: Sequence[Wanted], provider: BatchProvider) -> Written:
         """Take all."""
         return Written(list(range(1, len(wanted) + 1)))
+
+    def still_ours(self, batch_id: str, those: Sequence[str]) -> bool:
+        """Yes: nobody else works in this home meanwhile."""
+        return True
 
     def sent(self, batch_id: str, provider_id: str) -> None:
         """Do nothing."""

@@ -49,9 +49,12 @@ class Results:
         batches.lose_item(self._ledger, item, reason, now=self._context.now())
 
     def bring_in(self, order: Order, known: Asked) -> None:
-        """Take up a request that was asked before: its reply, or the batch that it is in."""
+        """Take up a request that was asked before: its reply, or the batch that it is in.
+
+        One whose reply nobody can read is asked singly.
+        """
         wanted, now = known.wanted, self._context.now()
-        if known.reply is None:
+        if known.reply is None and known.batch_id:
             batch = Batch(
                 known.batch_id, order.id, "sent" if known.provider_id else "written", known.provider_id,
                 known.login, known.requests, now - known.age, None, None, canceled=0,
@@ -62,6 +65,9 @@ class Results:
             known.custom_id, known.batch_id, order.id, wanted.conversation, wanted.key, wanted.run_id,
             wanted.purpose, wanted.digest, 0, "", wanted.asked_json,
         )  # fmt: skip
+        if known.reply is None:
+            batches.leave_alone(self._ledger, item, "the reply that was kept can't be read", now=now)
+            return
         with self._ledger.transaction():
             self._kept(item, known.reply, self._read(item, known.reply))
 

@@ -20,7 +20,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pipeline.core import faults
 from pipeline.core.errors import (
     ODD_DATA,
     PROVIDER_DOWN,
@@ -28,18 +27,18 @@ from pipeline.core.errors import (
     ConfigError,
     ModelError,
     StoreError,
-    TooLongError,
     cause,
 )
 from pipeline.core.ids import new_id
 from pipeline.domain.job import Job, JobKind
 from pipeline.extraction.outcome import Outcome
-from pipeline.ledger import Ledger, batch_writing, batches, conversations, outages, runs, utterances
+from pipeline.ledger import Ledger, batches, conversations, runs, utterances
 from pipeline.ledger.batch_writing import Room, Wanted
 from pipeline.ledger.batches import Batch, BatchReading, Order
-from pipeline.record import changing, field, record
+from pipeline.record import record
 from pipeline.worker.batch_books import NoBooks
 from pipeline.worker.batch_flight import Flight
+from pipeline.worker.batch_sending import Sender, short_id
 from pipeline.worker.context import WorkerContext, log_fields
 from pipeline.worker.extraction_runner import TO_READ, ExtractionRunner
 from pipeline.worker.retry import MINUTE, batch_wait
@@ -48,15 +47,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pipeline.ledger.conversations import Conversation
-    from pipeline.llm.batching import BatchProvider, BatchRequest, BatchState
+    from pipeline.llm.batching import BatchProvider
     from pipeline.llm.request import Request
     from pipeline.worker.batch_books import BatchBooks
 
 LOG = logging.getLogger("reverie.worker")
 JOB: JobKind = "batch"
-MOST_REQUESTS = 1_000
-MOST_CHARS = 8_000_000
-"""What one batch holds, since all of it is in memory while it is sent; the provider takes far more."""
 NO_BATCHES = (
     "it goes on when the provider that was asked is set again, or give it up with"
     " `reverie process --batch --cancel`"
@@ -75,19 +71,6 @@ class BatchPass:
     reason: str = ""
 
 
-@changing
-class _Questions:
-    """Questions that are to be sent together."""
-
-    wanted: list[Wanted] = field(default_factory=list)
-    requests: list[tuple[Request, dict[str, Any]]] = field(default_factory=list)
-    chars: int = 0
-
-    @property
-    def is_full(self) -> bool:
-        return len(self.wanted) >= MOST_REQUESTS or self.chars >= MOST_CHARS
-
-
 def is_whole(ledger: Ledger, item: Conversation, store: Path, *, least: int) -> bool:
     """Whether a conversation is read as a whole: nothing of it was read into `store`, and it has as many as
     `least` messages."""
@@ -96,11 +79,6 @@ def is_whole(ledger: Ledger, item: Conversation, store: Path, *, least: int) -> 
         return False
     spans = runs.rows_read(ledger, item.source_file, str(store), "turn", "conversation")
     return not any(first <= row <= last for row in rows for first, last in spans)
-
-
-def _short_id() -> str:
-    """Return a name that tells nothing: requests are named after it, and go to the provider."""
-    return new_id().replace("-", "")[:16]
 
 
 class BatchRunner:
@@ -114,7 +92,7 @@ class BatchRunner:
         self._extraction = extraction
         self._books = books or NoBooks()
         self._flight = Flight(context, self._books)
-        self._has_more = False
+        self._sender = Sender(context, self._books, self._flight)
 
     def order(self, items: Sequence[Conversation], most_dollars: float, *, team: str = "") -> None:
         """Order conversations to be read for `most_dollars` at most; the job for it is due now.
@@ -123,7 +101,7 @@ class BatchRunner:
         batches.
         """
         self._provider()
-        order_id, now = _short_id(), self._context.now()
+        order_id, now = short_id(), self._context.now()
         with self._ledger.transaction():
             batches.note_order(
                 self._ledger,
@@ -161,9 +139,9 @@ class BatchRunner:
                 # It is about this batch alone: what came of the others is of use.
                 failed.append(error)
         outcomes: list[Outcome] = []
-        self._has_more = True
-        while self._has_more:
-            self._has_more = False
+        self._sender.has_more = True
+        while self._sender.has_more:
+            self._sender.has_more = False
             reasons.append(self._go_on(order, provider, job, outcomes))
         if failed:
             raise failed[0]
@@ -216,7 +194,7 @@ class BatchRunner:
     def _go_on(self, order: Order, provider: BatchProvider, job: Job | None, outcomes: list[Outcome]) -> str:
         """Bring in what was answered and ask what is next; return why not all is asked that could be."""
         room = Room(self._ledger, self._context.settings.spend, order, now=self._context.now())
-        questions = _Questions()
+        questions = self._sender.empty()
         waits = ""
         for state in ("answered", "waiting") if order.state == "open" else ("answered",):
             for reading in batches.readings(self._ledger, order.id, state):
@@ -229,12 +207,12 @@ class BatchRunner:
                     continue
                 if found is None or order.state != "open" or not room.take(found[0]):
                     continue
-                self._add(questions, *found)
+                questions.add(*found)
                 if questions.is_full:
-                    waits = self._send(order, provider, questions) or waits
-                    questions = _Questions()
+                    waits = self._sender.send(order, provider, questions) or waits
+                    questions = self._sender.empty()
         if questions.wanted:
-            waits = self._send(order, provider, questions) or waits
+            waits = self._sender.send(order, provider, questions) or waits
         return room.refused or waits
 
     def _held_up(self, reading: BatchReading, error: StoreError | OSError) -> str:
@@ -313,57 +291,3 @@ class BatchRunner:
             kept,
         )
         return wanted, request, schema
-
-    def _add(self, questions: _Questions, wanted: Wanted, request: Request, schema: dict[str, Any]) -> None:
-        questions.wanted.append(wanted)
-        questions.requests.append((request, schema))
-        questions.chars += len(request.system) + sum(len(message.content) for message in request.messages)
-
-    def _send(self, order: Order, provider: BatchProvider, questions: _Questions) -> str:
-        """Write a batch down, send it, and keep its id; return why requests were left out, if some were."""
-        from pipeline.llm.batching import BatchRequest
-
-        batch_id = _short_id()
-        entered = self._books.write(batch_id, questions.wanted, provider)
-        for known in entered.asked:
-            self._flight.results().bring_in(order, known)
-            self._has_more = True
-        faults.reach("batch.entered")
-        items, _ = batch_writing.write(
-            self._ledger,
-            order,
-            batch_id,
-            [(number, questions.wanted[number - 1]) for number in entered.taken],
-            caps=self._context.settings.spend,
-            provider=provider.name,
-            login=provider.login,
-            now=self._context.now(),
-        )
-        if left := [batch_writing.custom_id(batch_id, number) for number in entered.taken[len(items) :]]:
-            self._books.drop(batch_id, left)
-        if not items:
-            return entered.refused
-        requests = [
-            BatchRequest(item.custom_id, *questions.requests[number - 1])
-            for item, number in zip(items, entered.taken, strict=False)
-        ]
-        faults.reach("batch.written")
-        state = self._submitted(batch_id, provider, requests)
-        faults.reach("batch.sent")
-        self._flight.sent(batch_id, state)
-        outages.clear(self._ledger, provider.name)
-        LOG.info("batch %s with %d requests is sent as %s", batch_id, len(items), state.id)
-        return entered.refused
-
-    def _submitted(
-        self, batch_id: str, provider: BatchProvider, requests: Sequence[BatchRequest]
-    ) -> BatchState:
-        try:
-            with self._flight.heard():
-                return provider.submit(requests)
-        except ModelError as error:
-            if not error.sent:
-                self._flight.drop(batch_id)
-            if isinstance(error, TooLongError):
-                raise ModelError(f"The batch is too large for the provider: {error}") from error
-            raise

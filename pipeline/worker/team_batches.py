@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, suppress
-from functools import partial
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING
 from pipeline.core.errors import ODD_DATA, BusyError, InputError, ReverieError, TeamError, cause
 from pipeline.ledger import batches, conversations
 from pipeline.record import changing, field
-from pipeline.team import leases, queue
+from pipeline.team import queue
 from pipeline.team.queue import Item, Waiting
 from pipeline.text.humanize import count, span
 from pipeline.worker.batch_runner import BatchPass, BatchRunner, is_whole
@@ -30,7 +29,7 @@ from pipeline.worker.retry import MINUTE
 from pipeline.worker.session_store import store_for
 from pipeline.worker.team_books import TeamBooks
 from pipeline.worker.team_calls import TeamCalls
-from pipeline.worker.team_table import Pulse, Table
+from pipeline.worker.team_table import Held, Table
 
 if TYPE_CHECKING:
     from pipeline.ledger import Ledger
@@ -87,7 +86,6 @@ class TeamBatches:
         self._do = do
         self._tell = tell
         self._folders: dict[str, _Folder] = {}
-        self._pulse: Pulse | None = None
         self._due = 0.0
         self._has_order = False
         self._ready: list[tuple[_Folder, Item]] = []
@@ -105,17 +103,16 @@ class TeamBatches:
     def end(self) -> None:
         """Give the leases back, but for what is under way: this machine goes on with it, if it comes soon."""
         self._let_all_go()
-        if self._pulse is not None:
-            self._pulse.__exit__()
 
-    def look(self, *, may_begin: bool = True) -> bool:
-        """Do what can be done now; False where that is nothing. Raises TeamError, as the database does.
+    def look(self, waiting: Sequence[Waiting], *, may_begin: bool = True) -> bool:
+        """Do what can be done now of what is `waiting` and what is under way; False where that is nothing.
 
-        Without `may_begin` only what is under way goes on: what was paid for is taken all the same.
+        Without `may_begin` only what is under way goes on: what was paid for is taken all the same. Raises
+        TeamError, as the database does.
         """
         if not self._folders and time.monotonic() < self._due:
             return False
-        self._take_folders()
+        self._take_folders(waiting)
         if not self._folders:
             return False
         if time.monotonic() < self._due:
@@ -133,31 +130,25 @@ class TeamBatches:
 
     # -- folders ----------------------------------------------------------------------------------
 
-    def _take_folders(self) -> None:
+    def _take_folders(self, waiting: Sequence[Waiting]) -> None:
         """Hold the leases of all folders with something for a batch that is on this machine."""
         for folder in list(self._folders.values()):
-            if not self._beating.holds(folder.token):
+            if not self._table.pulse.holds(folder.token):
                 LOG.warning("another machine may go on with %s", folder.project)
+                self._table.pulse.drop(folder.token)
                 self._folders.pop(folder.name)
                 self._due = 0.0
-        for found in self._table.ask(queue.waiting, self._machine, in_batches=True):
+        for found in waiting:
             if found.name in self._folders or not self._is_here(found):
                 continue
             if time.monotonic() < self._nothing_here.get(found.name, 0.0):
                 continue
             token = self._table.ask(queue.take, found.name, self._machine)
             if token is not None:
-                self._beating.add(token)
+                self._table.pulse.add(token)
                 self._folders[found.name] = _Folder(found.name, found.project, token)
                 if not self._has_order:
                     self._due = 0.0
-
-    @property
-    def _beating(self) -> Pulse:
-        if self._pulse is None:
-            self._pulse = Pulse(self._table)
-            self._pulse.__enter__()
-        return self._pulse
 
     def _let_all_go(self) -> None:
         """Leave the folders to others, unless something of them is under way here."""
@@ -166,9 +157,7 @@ class TeamBatches:
                 self._let_go(folder)
 
     def _let_go(self, folder: _Folder) -> None:
-        self._beating.drop(folder.token)
-        with suppress(TeamError):  # It runs out by itself.
-            self._table.ask(leases.give_back, folder.token)
+        self._table.give_back(folder.token)
         self._folders.pop(folder.name)
 
     def _refresh(self) -> dict[str, Item]:
@@ -189,7 +178,8 @@ class TeamBatches:
 
     def _read(self, *, may_begin: bool) -> bool:
         """Look at the order there is, or make one; False where there is none."""
-        calls = TeamCalls(self._table.line, self._table.served.team, self._machine, self._holds_all, "")
+        held = Held(self._table.pulse, self._tokens)
+        calls = TeamCalls(self._table.line, self._table.served.team, self._machine, held, "")
         items = self._refresh()
         with self._worker(calls) as worker:
             ledger = worker.context.ledger
@@ -199,9 +189,7 @@ class TeamBatches:
                     "another backlog is being read in batches on this machine",
                     fix="`reverie process --batch` tells how far it is.",
                 )
-            runner = BatchRunner(
-                worker.context, worker.extraction, TeamBooks(calls, lambda: list(self._tokens()))
-            )
+            runner = BatchRunner(worker.context, worker.extraction, TeamBooks(calls))
             if order is None and may_begin:
                 order = self._ordered(worker, runner)
             self._has_order = order is not None
@@ -219,11 +207,8 @@ class TeamBatches:
         self._wait(found.reason if found else "", found.wait or 0.0 if found else 0.0)
         return found is not None
 
-    def _tokens(self) -> Iterator[str]:
-        return (folder.token for folder in self._folders.values())
-
-    def _holds_all(self) -> bool:
-        return all(self._beating.holds(token) for token in self._tokens())
+    def _tokens(self) -> list[str]:
+        return [folder.token for folder in self._folders.values()]
 
     def _ordered(self, worker: Worker, runner: BatchRunner) -> Order | None:
         """Take in what is in hand, and order what of it is read as a whole; None where nothing is."""
@@ -322,9 +307,9 @@ class TeamBatches:
         for number, (folder, item) in enumerate(ready):
             if self._stop.is_set():
                 return False
-            holds = partial(self._beating.holds, folder.token)
-            calls = TeamCalls(self._table.line, self._table.served.team, self._machine, holds, folder.project)
-            if not holds() or not self._do(self._table, folder.token, calls, item):
+            held = self._table.pulse.held(folder.token)
+            calls = TeamCalls(self._table.line, self._table.served.team, self._machine, held, folder.project)
+            if not held.is_ours() or not self._do(self._table, folder.token, calls, item):
                 self._ready = ready[number + 1 :]
                 return number > 0
             self._nothing_whole.discard(item.key)

@@ -7,7 +7,7 @@ judged by, and what else a machine shows a model, such as the memories it has, m
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from pipeline.ledger.batch_writing import custom_id
 from pipeline.llm import budget
 from pipeline.llm.budget import Usage
 from pipeline.team import batches
+from pipeline.team.spending import PROJECT_CHARS
 from pipeline.worker.batch_books import Asked, Written
 from pipeline.worker.team_calls import CAP, TeamCalls, reply_of, text_of, tokens_of
 
@@ -26,15 +27,12 @@ if TYPE_CHECKING:
     from pipeline.llm.batching import BatchProvider
     from pipeline.llm.request import RawReply
 
-_PROJECT_CHARS = 200
-
 
 class TeamBooks:
-    """A team's books for one worker; `holding` gives the tokens of the leases under which it asks."""
+    """A team's books for one worker, which asks by `calls` and under their leases."""
 
-    def __init__(self, calls: TeamCalls, holding: Callable[[], Sequence[str]]) -> None:
+    def __init__(self, calls: TeamCalls) -> None:
         self._calls = calls
-        self._holding = holding
 
     def write(self, batch_id: str, wanted: Sequence[Wanted], provider: BatchProvider) -> Written:
         """Write down what is not asked yet and fits below the caps.
@@ -49,7 +47,7 @@ class TeamBooks:
             requests,
             provider=provider.name,
             login=provider.login,
-            holding=self._holding(),
+            holding=self._calls.held.tokens(),
         )
         if not answers:
             raise LeaseLostError("another machine goes on with some of it")
@@ -73,6 +71,10 @@ class TeamBooks:
             if row is not None:
                 known.append(_asked(wanted[request.number], row))
         return known
+
+    def still_ours(self, batch_id: str, those: Sequence[str]) -> bool:
+        """Whether the leases are held and a batch of `those` requests stands; they are kept from now on."""
+        return bool(self._calls.ask(batches.still_ours, batch_id, those, self._calls.held.tokens()))
 
     def sent(self, batch_id: str, provider_id: str) -> None:
         """Note under which id the provider has a batch."""
@@ -100,7 +102,7 @@ def _request(batch_id: str, number: int, wanted: Wanted) -> batches.Request:
         custom_id(batch_id, number),
         _work(wanted),
         wanted.digest,
-        str(Path(wanted.key).parent)[:_PROJECT_CHARS],
+        str(Path(wanted.key).parent)[:PROJECT_CHARS],
         wanted.purpose,
         Decimal(str(most)),
     )

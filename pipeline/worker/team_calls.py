@@ -1,6 +1,7 @@
 """Model calls of a team's worker: in the team's books beside its own, and none paid for twice.
 
-    begin: a reply that was paid for? ─► it is taken, nothing is asked
+    begin: another machine's by now? ─► it stops
+           a reply that was paid for? ─► it is taken, nothing is asked
            else reserved in the database at the most it may cost ─► asked
     end:   what it cost is settled together with the reply, before anything is done with it
 
@@ -10,6 +11,7 @@ asks nothing again that had an answer.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import asdict
@@ -33,28 +35,29 @@ from pipeline.llm import budget, retry
 from pipeline.llm.budget import Usage
 from pipeline.llm.request import RawReply, request_digest
 from pipeline.record import changing, field
-from pipeline.team import queue, spending
+from pipeline.team import leases, queue, spending
 from pipeline.team.connecting import Line
 
 if TYPE_CHECKING:
     from pipeline.llm.request import Meter, Provider, Request
+    from pipeline.worker.team_table import Held
 
-PATIENCE_SECONDS = queue.LEASE_SECONDS
+LOG = logging.getLogger("reverie.worker")
+PATIENCE_SECONDS = leases.LEASE_SECONDS
 """So long a reply that was paid for waits for the database to come back."""
+TAKEN_OVER = "another machine goes on with it"
 CAP = "the team's cap is reached"
 
 
 @changing
 class TeamCalls:
-    """The calls of one worker for one `team`; `project` is whose dialogue is read now.
-
-    `is_ours` tells whether the lease of what is read is still held.
-    """
+    """The calls of one worker for one `team`; `project` is whose dialogue is read now, under the leases
+    `held`."""
 
     line: Line
     team: str
     machine: str
-    is_ours: Callable[[], bool]
+    held: Held
     project: str
     sleep: Callable[[float], None] = time.sleep
     made: dict[int, _Made] = field(default_factory=dict)
@@ -72,11 +75,6 @@ class TeamCalls:
     def ask(self, work: Callable[..., Any], *values: Any, **named: Any) -> Any:
         """Return what the database answers to `work`."""
         return self.line.ask(lambda connection: work(connection, self.team, *values, **named))
-
-    def kept(self, digest: str) -> RawReply | None:
-        """Return the reply to the request of that digest which this login has paid for."""
-        text = self.ask(spending.reply_to, digest)
-        return None if text is None else reply_of(text)
 
 
 @changing
@@ -119,21 +117,14 @@ class _TeamMeter:
 
     def begin(self, *, purpose: str, provider: str, model: str, prompt_digest: str, estimate: Usage) -> int:
         calls = self._calls
-        if not calls.is_ours():
-            raise LeaseLostError("another machine goes on with it")
-        known = calls.kept(prompt_digest)
+        most = Decimal(str(budget.dollars(model, estimate)))
+        entry = spending.Call(str(uuid4()), calls.machine, calls.project, purpose, prompt_digest)
+        known = self._reserved(entry, most, provider)
         if known is not None:
             calls.paid[prompt_digest] = known
             return self._inner.begin(
                 purpose=purpose, provider=provider, model=model, prompt_digest=prompt_digest, estimate=Usage()
             )
-        seconds, why = calls.ask(queue.outage, provider)
-        if seconds:
-            raise PausedError(why, fix="Another machine of yours found out; the work waits.")
-        entry = spending.Call(str(uuid4()), calls.machine, calls.project, purpose, prompt_digest)
-        most = Decimal(str(budget.dollars(model, estimate)))
-        if not calls.ask(spending.reserve, entry, most):
-            raise SpendError(CAP, fix="Nothing is lost: the work waits. `reverie team cap` shows it.")
         try:
             number = self._inner.begin(
                 purpose=purpose,
@@ -148,6 +139,24 @@ class _TeamMeter:
         calls.made[number] = _Made(entry, prompt_digest, purpose, provider)
         faults.reach("team.reserved")
         return number
+
+    def _reserved(self, entry: spending.Call, most: Decimal, provider: str) -> RawReply | None:
+        """Reserve what a call may cost, or return the reply that was paid for before."""
+        calls, held = self._calls, self._calls.held
+        if not held.is_ours():
+            raise LeaseLostError(TAKEN_OVER)
+        found = calls.ask(spending.begin, entry, most, provider=provider, holding=held.tokens())
+        if not found.is_ours:
+            raise LeaseLostError(TAKEN_OVER)
+        known = None if found.reply is None else reply_of(found.reply)
+        if known is not None:
+            return known
+        if found.wait:
+            raise PausedError(found.why, fix="Another machine of yours found out; the work waits.")
+        # Beside a reply that nobody can read nothing was reserved.
+        if not (found.is_reserved or (found.reply is not None and calls.ask(spending.reserve, entry, most))):
+            raise SpendError(CAP, fix="Nothing is lost: the work waits. `reverie team cap` shows it.")
+        return None
 
     def end(self, call_id: int, *, outcome: str, usage: Usage, dollars: float, sent: bool = True) -> None:
         made = self._calls.made.pop(call_id, None)
@@ -195,9 +204,24 @@ class _TeamMeter:
         self._inner.note_limit(remaining_fraction, resets_at=resets_at)
 
 
-def reply_of(text: str) -> RawReply:
-    """Return a reply that the database has kept as `text`; it costs nothing any more."""
-    return RawReply(**{**orjson.loads(text), "usage": Usage()})
+def reply_of(text: str) -> RawReply | None:
+    """Return a reply that the database has kept as `text`; it costs nothing any more.
+
+    None for what is no reply, as another client of this login may have written it.
+    """
+    try:
+        made = RawReply(**{**orjson.loads(text), "usage": Usage()})
+    except (TypeError, ValueError) as error:
+        LOG.warning("a reply in the team's books can't be read: %s", error)
+        return None
+    words = (made.text, made.stop_reason, made.provider, made.model)
+    numbers = (made.remaining_fraction, made.resets_at)
+    if all(isinstance(word, str) for word in words) and all(
+        number is None or isinstance(number, (int, float)) for number in numbers
+    ):
+        return made
+    LOG.warning("a reply in the team's books is none")
+    return None
 
 
 def text_of(reply: RawReply) -> str:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import logging
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
+from pipeline.core.clock import gone_by
 from pipeline.core.errors import TeamError
 from pipeline.record import record
-from pipeline.team import leases, queue
-from pipeline.team.connecting import Address, Line
+from pipeline.team import leases
+from pipeline.team.connecting import Address, Line, within
 
 LOG = logging.getLogger("reverie.worker")
 _BEATS = 4
@@ -29,33 +30,12 @@ class Served:
     folder: Path | None = None
 
 
-class Table:
-    """A team's database as one worker sees it; it tries a transcript `attempts` times."""
-
-    def __init__(self, served: Served, *, attempts: int) -> None:
-        self.served = served
-        self.line = Line(served.address)
-        self.attempts = attempts
-
-    def ask(self, work: Callable[..., Any], *values: Any, **named: Any) -> Any:
-        """Return what the database answers to `work` about the team."""
-        return self.line.ask(lambda connection: work(connection, self.served.team, *values, **named))
-
-    def ask_plain(self, work: Callable[..., Any], *values: Any, **named: Any) -> Any:
-        """Return what the database answers to `work`, whichever team it is about."""
-        return self.line.ask(lambda connection: work(connection, *values, **named))
-
-    def end(self) -> None:
-        """Take leave of the database."""
-        self.line.close()
-
-
 class Pulse:
     """Shows that a worker lives while it has leases, from a thread of its own. A lost lease stays lost."""
 
-    def __init__(self, table: Table) -> None:
-        self._line = Line(table.served.address)
-        self._team = table.served.team
+    def __init__(self, served: Served) -> None:
+        self._address = served.address
+        self._team = served.team
         self._is_over = Event()
         self._kept_at: dict[str, float] = {}
         self._thread = Thread(target=self._beat, name="pulse", daemon=True)
@@ -67,11 +47,10 @@ class Pulse:
     def __exit__(self, *_: object) -> None:
         self._is_over.set()
         self._thread.join()
-        self._line.close()
 
     def add(self, token: str) -> None:
         """Keep the lease of `token`, which was taken just now, from now on."""
-        self._kept_at[token] = time.monotonic()
+        self._kept_at[token] = gone_by()
 
     def drop(self, token: str) -> None:
         """Keep the lease of `token` no more."""
@@ -80,18 +59,76 @@ class Pulse:
     def holds(self, token: str) -> bool:
         """Return whether the lease of `token` is still this worker's, as far as can be known."""
         kept_at = self._kept_at.get(token)
-        return kept_at is not None and time.monotonic() - kept_at < queue.LEASE_SECONDS
+        return kept_at is not None and gone_by() - kept_at < leases.LEASE_SECONDS
+
+    def held(self, *tokens: str) -> Held:
+        """Return the leases of `tokens`, which are kept here."""
+        return Held(self, lambda: tokens)
 
     def _beat(self) -> None:
-        while not self._is_over.wait(queue.LEASE_SECONDS / _BEATS):
+        while not self._is_over.wait(leases.LEASE_SECONDS / _BEATS):
+            if not self._kept_at:
+                continue
             try:
-                self._line.ask(self._keep)
+                within(self._address, self._keep)
             except TeamError as error:
                 LOG.warning("no sign of life could be given: %s", error)
 
     def _keep(self, connection: Any) -> None:
         for token in list(self._kept_at):
-            if not leases.keep(connection, self._team, token, seconds=queue.LEASE_SECONDS):
+            if not leases.keep(connection, self._team, token, seconds=leases.LEASE_SECONDS):
                 self.drop(token)
             elif token in self._kept_at:
-                self._kept_at[token] = time.monotonic()
+                self._kept_at[token] = gone_by()
+
+
+@record
+class Held:
+    """The leases under which something is done: `tokens` gives theirs, and `pulse` keeps them."""
+
+    pulse: Pulse
+    tokens: Callable[[], Sequence[str]]
+
+    def is_ours(self) -> bool:
+        """Whether all of them are still this worker's, as far as can be known without the database."""
+        return all(self.pulse.holds(token) for token in self.tokens())
+
+
+class Table:
+    """A team's database as one worker sees it; `pulse` keeps its leases, and it tries a transcript `attempts`
+    times."""
+
+    def __init__(self, served: Served, pulse: Pulse, *, attempts: int) -> None:
+        self.served = served
+        self.pulse = pulse
+        self.line = Line(served.address)
+        self.attempts = attempts
+
+    def __enter__(self) -> Table:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.line.close()
+
+    def ask(self, work: Callable[..., Any], *values: Any, **named: Any) -> Any:
+        """Return what the database answers to `work` about the team."""
+        return self.line.ask(lambda connection: work(connection, self.served.team, *values, **named))
+
+    def ask_plain(self, work: Callable[..., Any], *values: Any, **named: Any) -> Any:
+        """Return what the database answers to `work`, whichever team it is about."""
+        return self.line.ask(lambda connection: work(connection, *values, **named))
+
+    @contextmanager
+    def holding(self, token: str) -> Iterator[Held]:
+        """Keep the lease of `token`, which was taken just now, until the block ends, and give it back."""
+        self.pulse.add(token)
+        try:
+            yield self.pulse.held(token)
+        finally:
+            self.give_back(token)
+
+    def give_back(self, token: str) -> None:
+        """End the lease of `token`; where the database is away, that runs out by itself."""
+        self.pulse.drop(token)
+        with suppress(TeamError):
+            self.ask(leases.give_back, token)

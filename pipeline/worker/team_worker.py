@@ -12,8 +12,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, suppress
-from functools import partial
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
@@ -36,14 +35,16 @@ from pipeline.domain.job import Job
 from pipeline.intake.ingest import ingest_file, stat_of
 from pipeline.ledger import conversation_states, runs
 from pipeline.record import changing, field
-from pipeline.team import dreams, leases, queue, spending
+from pipeline.team import dreams, leases, looking, queue
+from pipeline.team.dreams import Since
+from pipeline.team.looking import Look
 from pipeline.team.queue import Item, Waiting
 from pipeline.text.humanize import count, money
 from pipeline.worker import retry
 from pipeline.worker.retry import Decision, Stop, Wait
 from pipeline.worker.team_batches import TeamBatches
 from pipeline.worker.team_calls import TeamCalls
-from pipeline.worker.team_table import Pulse, Served, Table
+from pipeline.worker.team_table import Held, Pulse, Served, Table
 
 if TYPE_CHECKING:
     from pipeline.config import Settings
@@ -100,6 +101,8 @@ class TeamWorker:
         self._tell = tell
         self._closed: dict[str, tuple[float, str]] = {}
         self._nothing_here: dict[str, float] = {}
+        self._elsewhere: set[str] = set()
+        self._since: dict[str, Since] = {}
         self._no_dream_until = 0.0
         self._batches: dict[str, TeamBatches] = {}
         self.done = Done()
@@ -109,10 +112,8 @@ class TeamWorker:
 
         With `once` what can be done now is done, and what has to wait is left.
         """
-        tables = [Table(served, attempts=self._attempts) for served in self._served]
-        for table in tables:
-            self._batches[table.served.team] = self._batches_of(table)
-        try:
+        with ExitStack() as stack:
+            tables = [self._begin(served, stack) for served in self._served]
             while not self._stop.is_set():
                 self.done.waiting = ""
                 worked = [self._look(table) for table in tables]
@@ -124,11 +125,15 @@ class TeamWorker:
                 if once or (until_empty and not any(self._is_open(table) for table in tables)):
                     break
                 self._stop.wait(POLL_SECONDS)
-        finally:
-            for table in tables:
-                self._batches[table.served.team].end()
-                table.end()
         return self.done
+
+    def _begin(self, served: Served, stack: ExitStack) -> Table:
+        """Begin to serve a team; what that takes ends with `stack`."""
+        pulse = stack.enter_context(Pulse(served))
+        table = stack.enter_context(Table(served, pulse, attempts=self._attempts))
+        self._batches[served.team] = self._batches_of(table)
+        stack.callback(self._batches[served.team].end)
+        return table
 
     def _batches_of(self, table: Table) -> TeamBatches:
         return TeamBatches(
@@ -150,24 +155,42 @@ class TeamWorker:
             if time.monotonic() < until:
                 self.done.waiting = self.done.waiting or why
                 return False
-            is_capped = self._is_capped(table)
+            seen: Look = table.ask(looking.look, self._machine)
+            self._since[table.served.team] = seen.since
+            if seen.odd:
+                self._set_aside(table)
+            is_capped = self._is_capped(table, seen)
             in_batches = self._batches[table.served.team]
-            for found in () if is_capped else table.ask(queue.waiting, self._machine):
-                if not self._is_here(found):
-                    self.done.absent.update(table.ask_plain(queue.keys, found.name))
+            for found in () if is_capped else seen.singly:
+                if not self._may_serve(table, found):
                     continue
-                if time.monotonic() < self._nothing_here.get(found.name, 0.0):
-                    continue
-                if held := in_batches.token(found.name):
+                if token := in_batches.token(found.name):
                     table.ask(queue.take_up, found.name)
-                token = held or table.ask(queue.take, found.name, self._machine)
+                    return self._serve(table, found, token, table.pulse.held(token))
+                token = table.ask(queue.take, found.name, self._machine)
                 if token is not None:
-                    return self._serve(table, found, token, is_kept=held is not None)
-            if in_batches.look(may_begin=not is_capped):
+                    with table.holding(token) as held:
+                        return self._serve(table, found, token, held)
+            if in_batches.look(seen.in_batches, may_begin=not is_capped):
                 return True
             self.done.waiting = self.done.waiting or in_batches.waiting
         except TeamError as error:
             self._wait_for(table, str(error))
+        return False
+
+    def _set_aside(self, table: Table) -> None:
+        """Let jobs fail that nobody can do, and say so."""
+        for words in table.ask(queue.set_aside):
+            self._tell(words)
+            self.done.failed += 1
+
+    def _may_serve(self, table: Table, found: Waiting) -> bool:
+        """Whether something of a queue may be on this machine; of one that is not its keys are noted once."""
+        if self._is_here(found):
+            return time.monotonic() >= self._nothing_here.get(found.name, 0.0)
+        if found.name not in self._elsewhere:
+            self.done.absent.update(table.ask(queue.keys, found.name))
+            self._elsewhere.add(found.name)
         return False
 
     def _dream(self, table: Table) -> bool:
@@ -178,17 +201,12 @@ class TeamWorker:
         try:
             if table.served.folder is None or not self._is_time(table):
                 return False
-            token = table.ask(leases.take, dreams.LEASE, self._machine, seconds=queue.LEASE_SECONDS)
+            token = table.ask(leases.take, dreams.LEASE, self._machine, seconds=leases.LEASE_SECONDS)
             if token is None:
                 return False
-            try:
-                with Pulse(table) as pulse:
-                    pulse.add(token)
-                    holds = partial(pulse.holds, token)
-                    calls = TeamCalls(table.line, table.served.team, self._machine, holds, "team")
-                    self._dream_over(table, token, calls)
-            finally:
-                table.ask(leases.give_back, token)
+            with table.holding(token) as held:
+                calls = TeamCalls(table.line, table.served.team, self._machine, held, "team")
+                self._dream_over(table, token, calls)
             return True
         except LeaseLostError as error:
             LOG.warning("the dream over the team's memories: %s", error)
@@ -199,7 +217,9 @@ class TeamWorker:
     def _is_time(self, table: Table) -> bool:
         if not self._dreams.enabled or time.monotonic() < self._no_dream_until:
             return False
-        found = table.ask(dreams.since_last)
+        found = self._since.pop(table.served.team, None)
+        if found is None:
+            return False
         if found.hours is not None and found.hours < self._dreams.interval_hours:
             return False
         return bool(found.revisions >= LEAST_REVISIONS)
@@ -234,33 +254,21 @@ class TeamWorker:
     def _is_open(self, table: Table) -> bool:
         """Whether anything is left for this login that this machine can do, now or when another one dies."""
         try:
-            found = [*table.ask(queue.waiting), *table.ask(queue.waiting, in_batches=True)]
-            return any(
-                self._file(key)
-                for each in found
-                if self._is_here(each)
-                for key in table.ask_plain(queue.keys, each.name)
-            )
+            return any(self._file(key) for key in table.ask(queue.keys))
         except TeamError:
             return True
 
-    def _serve(self, table: Table, found: Waiting, token: str, *, is_kept: bool) -> bool:
-        """Work at a queue under the lease of `token`, which goes back then unless it `is_kept`."""
+    def _serve(self, table: Table, found: Waiting, token: str, held: Held) -> bool:
+        """Work at a queue under its lease of `token`, which is `held`."""
         worked = False
-        with Pulse(table) as pulse:
-            pulse.add(token)
-            holds = partial(pulse.holds, token)
-            calls = TeamCalls(table.line, table.served.team, self._machine, holds, found.project)
-            while not self._stop.is_set() and holds():
-                item = self._next(table, found.name)
-                if item is None:
-                    break
-                worked = True
-                if not self._do(table, token, calls, item):
-                    break
-        if not is_kept:
-            with suppress(TeamError):  # It runs out by itself.
-                table.ask(leases.give_back, token)
+        calls = TeamCalls(table.line, table.served.team, self._machine, held, found.project)
+        while not self._stop.is_set() and held.is_ours():
+            item = self._next(table, found.name)
+            if item is None:
+                break
+            worked = True
+            if not self._do(table, token, calls, item):
+                break
         return worked
 
     def _next(self, table: Table, name: str) -> Item | None:
@@ -339,33 +347,28 @@ class TeamWorker:
         self.done.waiting = why
         self._closed[table.served.team] = (time.monotonic() + CLOSED_SECONDS, why)
 
-    def _is_capped(self, table: Table) -> bool:
+    def _is_capped(self, table: Table, seen: Look) -> bool:
         """Whether a cap is reached, so that nothing new is asked."""
-        reached = [
-            f"{money(float(most))} a {span}"
-            for span, (so_far, most) in table.ask(spending.caps).items()
-            if so_far >= most
-        ]
-        if reached:
-            self._wait_for(table, f"the team's cap of {reached[0]} is reached")
-        return bool(reached)
+        for span, most in seen.reached[:1]:
+            self._wait_for(table, f"the team's cap of {money(most)} a {span} is reached")
+        return bool(seen.reached)
 
     def _is_here(self, found: Waiting) -> bool:
         """Whether the folder of a queue is on this machine; of its transcripts some may be gone."""
-        return any(
-            (root / found.project).is_dir()
-            and (root / found.project).resolve().is_relative_to(root.resolve())
-            for root in self._roots
-        )
+        return self._below(found.project, Path.is_dir) is not None
 
     def _file(self, key: str) -> Path | None:
+        return self._below(key, lambda path: stat_of(path) is not None)
+
+    def _below(self, name: str, is_there: Callable[[Path], bool]) -> Path | None:
+        """Return what is called `name` below one of the roots, and not outside of it, if `is_there`."""
         for root in self._roots:
-            path = root / key
+            path = root / name
             try:
-                if path.resolve().is_relative_to(root.resolve()) and stat_of(path) is not None:
+                if path.resolve().is_relative_to(root.resolve()) and is_there(path):
                     return path
             except (UnreadableError, OSError, RuntimeError) as error:  # A loop of links is the last.
-                LOG.warning("%s: %s", key, cause(error))
+                LOG.warning("%s: %s", name, cause(error))
         return None
 
 

@@ -61,8 +61,9 @@ class BatchApi(LoopbackApi):
     """Both APIs. `batches` are those that came, newest last; `charged` counts what was answered, by prompt.
 
     `at_once` ends each batch as it comes; else `end` does. With `refusal` (status and message) no batch is
-    taken, `cut` results are sent of a batch before the connection ends, and `lack` are left out of it. `line`
-    writes a result, and `now` is the server's clock.
+    taken, nor one whose prompts `is_too_large` (`refused` has how many each of those had). `cut` results are
+    sent of a batch before the connection ends, and `lack` are left out of it. `line` writes a result, and
+    `now` is the server's clock.
     """
 
     def __init__(self, answer: Answer, reader: Answer = borne_out) -> None:
@@ -73,6 +74,8 @@ class BatchApi(LoopbackApi):
         self.fate: Fate = lambda prompt: FINE
         self.at_once = True
         self.refusal: tuple[int, str] | None = None
+        self.is_too_large: Callable[[list[str]], bool] = lambda prompts: False
+        self.refused: list[int] = []
         self.after_taking: Callable[[], None] = lambda: None
         self.cut = -1
         self.lack = 0
@@ -139,6 +142,9 @@ class BatchApi(LoopbackApi):
     def _made(self, body: Any) -> tuple[int, dict[str, str], Any]:
         if self.refusal is not None:
             return self.refusal[0], {}, _error("invalid_request_error", self.refusal[1])
+        if self.is_too_large([one["params"]["messages"][0]["content"] for one in body["requests"]]):
+            self.refused.append(len(body["requests"]))
+            return 413, {}, _error("request_too_large", "made-up limit")
         made = Batch(f"msgbatch_{len(self.batches) + 1:04}", body["requests"], self.now())
         self.batches.append(made)
         if self.at_once:

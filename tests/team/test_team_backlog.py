@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from pipeline.core.errors import TeamError
-from pipeline.team import leases, queue, spending
+from pipeline.team import leases, looking, queue, spending
 from tests.support.loopback import serving, well
 from tests.support.team_machines import Machine, keep_facts, said_in, talk, telling
 
@@ -70,7 +70,7 @@ def test_what_is_given_is_read_by_whoever_has_it_and_by_nobody_else(work, laptop
 def test_another_login_sees_nothing_of_it_and_gets_nothing_done(work, laptop):
     work.enter("bob")
     give(laptop)
-    assert work.as_("bob", queue.waiting, work.team, "box") == ()
+    assert work.as_("bob", looking.look, work.team, "box").singly == ()
     count = "SELECT count(*) FROM procrastinate_jobs"
     assert work.as_("bob", lambda connection: connection.execute(count).fetchone()) == (0,)
     count += f" WHERE queue_name LIKE left(backlog_queue('{work.team}', ''), 14) || '/%'"
@@ -162,7 +162,7 @@ def test_who_leaves_the_team_has_the_backlog_back(work, laptop, api):
 def test_a_colleague_can_not_hold_up_anothers_queue(work, laptop):
     work.enter("bob")
     give(laptop)
-    (found, *_) = work.as_("ann", queue.waiting, work.team, "box")
+    (found, *_) = work.as_("ann", looking.look, work.team, "box").singly
     jobs = "INSERT INTO procrastinate_jobs (queue_name, task_name, lock, status) "
     own = f"{jobs} SELECT backlog_queue('{work.team}', 'x'), 'read', '{found.name}', 'doing'"
     refused = [
@@ -193,7 +193,7 @@ def test_a_transcript_that_is_gone_holds_up_none_behind_it(work, laptop, tmp_pat
 
 def test_what_worker_after_worker_dies_of_has_failed(work):
     work.as_("ann", queue.defer, work.team, [queue.Wanted("p/s.jsonl", "p")])
-    (found,) = work.as_("ann", queue.waiting, work.team, "box")
+    (found,) = work.as_("ann", looking.look, work.team, "box").singly
     for deaths in range(queue.MOST_DEATHS):
         assert work.as_("ann", queue.take, work.team, found.name, "box")
         (item,) = work.as_("ann", queue.in_hand, found.name)

@@ -1,6 +1,8 @@
 """A team's backlog in batches: at half the price, within all caps, and once, whichever machine dies."""
 
 import json
+import os
+import signal
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
@@ -183,6 +185,70 @@ def test_another_machine_takes_over_what_is_under_way_and_pays_nothing_twice(
     code, found, err = look(work, box)
     assert (code, found["read"], box.facts()) == (0, 0, {}), err
     assert asked(api) == (ALL, NUMBER)
+
+
+def look_and_stop(work, box, point):
+    """Let a machine begin to look, and return its process, which has stopped at `point` as if suspended."""
+    process = box.begin(
+        work.name, work.server.url("ann"), "--once", "--json", REVERIE_CRASH_AT=f"stop:{point}"
+    )
+    _, status = os.waitpid(process.pid, os.WUNTRACED)
+    assert os.WIFSTOPPED(status), process.communicate()
+    return process
+
+
+def go_on(process):
+    """Wake a machine that was suspended; return how its worker ended and what it said."""
+    process.send_signal(signal.SIGCONT)
+    _, err = process.communicate(timeout=120)
+    return process.returncode, err
+
+
+def test_who_was_suspended_before_it_sent_a_batch_does_not_send_what_another_has_dropped(
+    work, laptop, box, api, tmp_path
+):
+    give(laptop)
+    other = Machine(tmp_path / "other", api.environment, laptop.projects)
+    process = look_and_stop(work, box, "batch.written")
+    run_out(work)
+    # Nobody knows whether it was sent, so nothing is for ten minutes; then it was not.
+    assert look(work, other)[0] == 0
+    assert api.batches == []
+    assert look(work, other, **at(11))[0] == 0
+    assert [len(batch.requests) for batch in api.batches] == [NUMBER]
+    code, err = go_on(process)
+    assert (code, len(api.batches)) == (0, 1), err
+    assert "another machine goes on with it" in err
+    api.end()
+    assert finish(work, other, api) == NUMBER
+    assert asked(api) == (ALL, NUMBER)
+    code, found, err = look(work, box)
+    assert (code, found["read"], box.facts()) == (0, 0, {}), err
+    assert asked(api) == (ALL, NUMBER)
+
+
+def test_who_was_suspended_while_nobody_came_sends_what_it_was_about_to(work, laptop, box, api):
+    give(laptop)
+    process = look_and_stop(work, box, "batch.written")
+    run_out(work)
+    code, err = go_on(process)
+    assert (code, [len(batch.requests) for batch in api.batches]) == (0, [NUMBER]), err
+    # From before it was sent nobody else may take it over.
+    assert [lease.machine for lease in work.as_("ann", leases.held, work.team)]
+    assert finish(work, box, api) == NUMBER
+    assert asked(api) == (ALL, NUMBER)
+
+
+def test_a_batch_that_is_too_large_goes_in_halves_within_the_caps(work, laptop, box, api):
+    api.is_too_large = lambda prompts: len(prompts) > 1
+    give(laptop)
+    code, _, err = look(work, box)
+    assert code == 0, err
+    assert (api.refused, [len(batch.requests) for batch in api.batches]) == ([4, 2, 2], [1] * NUMBER)
+    flying = work.as_("ann", batches.flying, work.team)
+    assert (flying.requests, flying.dollars) == (NUMBER, spent(work))
+    assert finish(work, box, api) == NUMBER
+    assert (asked(api), api.single) == ((ALL, NUMBER), [])
 
 
 def test_a_batch_is_as_large_as_the_teams_cap_leaves_room_for(work, laptop, box, api):

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from pipeline.core.errors import TeamError
-from pipeline.team import leases, spending
+from pipeline.team import leases, queue, spending
 
 pytestmark = pytest.mark.postgres
 
@@ -23,6 +23,10 @@ def paid(work, login, made, reply="{}", cost=CENT):
     work.as_(login, spending.settle, work.team, made, reply, dollars=cost, read_tokens=900, written_tokens=90)
 
 
+def begun(work, login, made, most=2 * CENT, holding=()):
+    return work.as_(login, spending.begin, work.team, made, most, provider="anthropic", holding=holding)
+
+
 def test_workers_at_once_never_pass_the_cap_together(work):
     work.enter("bob")
     work.as_("ann", spending.set_cap, work.team, "day", Decimal("0.25"))
@@ -30,7 +34,7 @@ def test_workers_at_once_never_pass_the_cap_together(work):
     def try_one(number):
         made = call(f"conversation-{number}")
         login = "ann" if number % 2 else "bob"
-        if not work.as_(login, spending.reserve, work.team, made, 2 * CENT):
+        if not begun(work, login, made).is_reserved:
             return False
         work.as_(
             login, spending.settle, work.team, made, "{}", dollars=2 * CENT, read_tokens=1, written_tokens=1
@@ -57,13 +61,31 @@ def test_a_reply_is_found_by_the_work_it_was_for_and_by_its_own_login_alone(work
     work.enter("bob")
     paid(work, "ann", call(), "the first reply")
     paid(work, "ann", call(), "paid for twice")
-    assert work.as_("ann", spending.reply_to, work.team, "conversation-1") == "the first reply"
-    assert work.as_("bob", spending.reply_to, work.team, "conversation-1") is None
+    found = begun(work, "ann", call())
+    assert (found.reply, found.is_reserved) == ("the first reply", False)
     theirs = f"SELECT reply FROM call WHERE team = '{work.team}'"
     assert not work.as_("bob", lambda connection: connection.execute(theirs).fetchall())
     (cost,) = work.as_("bob", spending.costs, work.team)
     assert (cost.login, cost.project, cost.calls, cost.dollars) == ("ann", "shop", 2, 2 * CENT)
     assert (cost.read_tokens, cost.written_tokens) == (1800, 180)
+    found = begun(work, "bob", call())
+    assert (found.reply, found.is_reserved) == (None, True)
+
+
+def test_nothing_is_reserved_while_a_provider_is_down_or_by_who_lost_the_lease(work):
+    work.as_("ann", queue.note_outage, work.team, "anthropic", "it is overloaded", seconds=60)
+    found = begun(work, "ann", call())
+    assert (found.why, found.is_reserved) == ("it is overloaded", False)
+    assert 0 < found.wait <= 60
+    work.as_("ann", queue.end_outage, work.team, "anthropic")
+    token = work.as_("ann", leases.take, work.team, "dream", "box", seconds=60)
+    assert begun(work, "ann", call("a"), holding=[token]).is_reserved
+    work.server.sql("UPDATE reverie_team.lease SET until = now() - interval '1 second'")
+    found = begun(work, "ann", call("b"), holding=[token])
+    assert (found.is_ours, found.is_reserved) == (False, False)
+    assert work.as_("ann", leases.take, work.team, "dream", "other", seconds=60)
+    assert not begun(work, "ann", call("b"), holding=[token]).is_ours
+    assert work.as_("ann", spending.spent, work.team, "day") == 2 * CENT
 
 
 def test_settling_twice_is_as_once(work):

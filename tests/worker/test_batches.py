@@ -544,6 +544,33 @@ def test_a_batch_that_is_refused_reserves_nothing(tmp_path: Path, api: BatchApi)
     assert finish(shop)["readings"] == {"done": 4}
 
 
+def test_a_batch_that_is_too_large_goes_in_halves(
+    tmp_path: Path, api: BatchApi, singly: tuple[dict[str, str], float, list[Any]]
+) -> None:
+    api.is_too_large = lambda prompts: len(prompts) > 2
+    shop = backlog(tmp_path, api)
+    ordered = told(shop, "--yes")
+    assert (ordered["batches"], ordered["requests"]) == (2, 4) and not ordered["failures"]
+    done = finish(shop)
+    assert done["readings"] == {"done": 4} and plain(shop) == singly[0]
+    assert [len(batch.requests) for batch in api.batches] == [2, 2, 2, 2] and not api.single
+    assert api.refused == [4, 4] and first_asked(api) == [1, 1, 1, 1] and seconds_asked(api) == 4
+    assert dollars(shop) == pytest.approx(singly[1] / 2), "what was refused costs nothing"
+
+
+def test_a_request_that_is_too_large_alone_is_no_more_sent_in_a_batch(tmp_path: Path, api: BatchApi) -> None:
+    api.is_too_large = lambda prompts: any(FACTS[2] in prompt for prompt in prompts)
+    shop = backlog(tmp_path, api)
+    told(shop, "--yes")
+    assert api.refused == [4, 2, 1] and sorted(len(batch.requests) for batch in api.batches) == [1, 2]
+    with shop.ledger() as ledger:
+        [reason] = ledger.plain_rows("SELECT reason FROM batch_readings WHERE state = 'alone'")
+    assert reason[0].startswith("too_long: HTTP 413: made-up limit")
+    done = finish(shop)
+    assert (done["readings"], len(shop.memories())) == ({"alone": 1, "done": 3}, 4)
+    assert api.refused == [4, 2, 1] and len(api.single) == 2, "both readers of one conversation"
+
+
 def test_cancel_asks_no_more_and_keeps_what_was_paid_for(tmp_path: Path, api: BatchApi) -> None:
     shop = backlog(tmp_path, api)
     told(shop, "--yes")
