@@ -270,6 +270,7 @@ def _spend(ledger: Ledger, settings: Settings, now: datetime) -> dict[str, Any]:
         "calls_hour": [spent.hour_calls, caps.calls_per_hour],
         "tokens_hour": [spent.hour_tokens, caps.tokens_per_hour],
         "dollars_day": [round(spent.day_dollars, 4), caps.dollars_per_day],
+        "dollars_reserved": round(calls.reserved(ledger, now=now), 4),
         "held": calls.paused(ledger, now=now),
     }
 

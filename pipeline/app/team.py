@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 from pipeline.app import retired
 from pipeline.app.application import App
 from pipeline.app.conflicting import conflicts_here
 from pipeline.app.offered import quotes_of, shared_of, state_of
+from pipeline.app.team_figures import FIGURES, caps_of, figures
 from pipeline.core import zone
 from pipeline.core.atomic import ensure_dir
 from pipeline.core.errors import InputError, TeamError
 from pipeline.core.ids import new_id
 from pipeline.hooklib.ownership import TEAM
 from pipeline.recall.prepared import hook_state
-from pipeline.record import values_of
 from pipeline.revision import Door
-from pipeline.safety.invisible import visible_name
 from pipeline.sharing import turn
 from pipeline.sharing.authors import AUTHOR
 from pipeline.sharing.choosing import offer as offer_all
@@ -34,7 +32,7 @@ from pipeline.sharing.state import Share, State, Tell, machine_id, untold
 from pipeline.sharing.travelling import team_repository_of
 from pipeline.store import Put
 from pipeline.store.ownership import access
-from pipeline.team import batches, members, queue, schema, spending
+from pipeline.team import members, schema
 from pipeline.team.connecting import parse, within
 from pipeline.verify.flaw import Flaw
 
@@ -88,17 +86,14 @@ class Parting:
     nobody_invites: bool
 
 
-_THERE = ("members", "machines", "costs", "queue", "caps", "flying")
-
-
 @dataclass(frozen=True, slots=True)
 class Standing:
     """How this project stands with its team; six values are None where its database was not asked.
 
-    These are `members`, `machines`, `costs`, what calls of a model for the team cost by member and project,
-    `queue`, how far each member's backlog is, and `caps`, what is spent of each. `flying` is what this
-    login has under way in batches. `asked` counts the questions for a person, where two changed the same:
-    the `conflicts`.
+    These are `members`, `machines`, `costs`, what calls of a model for the team cost by member, project and
+    purpose, `queue`, how far each member's backlog is, and `caps`, what is spent of each. `flying` is what
+    this login has under way in batches. `asked` counts the questions for a person, where two changed the
+    same: the `conflicts`.
     """
 
     team: str
@@ -304,7 +299,7 @@ def status(app: App, *, ask: bool = True) -> Standing:
     error = state.error
     try:
         if ask:
-            there = within(parse(state.remote), lambda connection: _people(connection, state.team))
+            there = within(parse(state.remote), lambda connection: figures(connection, state.team))
     except TeamError as failed:
         error = str(failed)
     else:
@@ -323,7 +318,7 @@ def status(app: App, *, ask: bool = True) -> Standing:
         [{"name": item.name, "why": item.why} for item in state.held.values()],
         [{"name": item.name, "why": item.why} for item in state.refused.values()],
         state.odd,
-        **{name: there.get(name) for name in _THERE},
+        **{name: there.get(name) for name in FIGURES},
         asked=len(conflicts),
         conflicts=conflicts,
     )
@@ -332,7 +327,7 @@ def status(app: App, *, ask: bool = True) -> Standing:
 def caps(app: App) -> dict[str, dict[str, float]]:
     """Return by span what the team's workers have spent together, and at most may."""
     state = _state_of(app)
-    return within(parse(state.remote), lambda connection: _caps(connection, state.team))
+    return within(parse(state.remote), lambda connection: caps_of(connection, state.team))
 
 
 def parting(app: App) -> Parting:
@@ -386,57 +381,6 @@ def _shared(app: App, *, create: bool = False) -> App:
         app.open_store(create=True)
         ensure_dir(folder)
     return shared_of(app)
-
-
-def _people(connection: Any, team: str) -> dict[str, Any]:
-    """Return what `Standing` has of the database."""
-    schema.check(connection)
-    latest = members.latest_in(connection, team)
-    people = [
-        {
-            "login": visible_name(item.login),
-            "person": visible_name(item.person),
-            "state": item.state,
-            "since": item.since.isoformat(),
-        }
-        for item in members.members(connection, team)
-    ]
-    machines = [
-        {
-            "login": visible_name(item.login),
-            "machine": visible_name(item.machine),
-            "behind": max(0, latest - item.pulled_to),
-            "waiting": item.waiting,
-            "pulled": item.pulled_at.isoformat() if item.pulled_at else "",
-        }
-        for item in members.machines(connection, team)
-    ]
-    named = {item["login"]: item["person"] for item in people}
-    totals: dict[tuple[str, str], tuple[int, Decimal]] = {}
-    for cost in spending.costs(connection, team):
-        calls, dollars = totals.get((visible_name(cost.login), visible_name(cost.project)), (0, Decimal()))
-        totals[visible_name(cost.login), visible_name(cost.project)] = (
-            calls + cost.calls,
-            dollars + cost.dollars,
-        )
-    costs = [
-        {"person": named.get(login, login), "project": project, "calls": calls, "dollars": float(dollars)}
-        for (login, project), (calls, dollars) in sorted(totals.items())
-    ]
-    rows = [
-        {"person": named.get(item.login, item.login), **values_of(item)}
-        for item in queue.progress(connection, team)
-    ]
-    flying = values_of(batches.flying(connection, team))
-    flying["dollars"] = float(flying["dollars"])
-    return dict(zip(_THERE, (people, machines, costs, rows, _caps(connection, team), flying), strict=True))
-
-
-def _caps(connection: Any, team: str) -> dict[str, dict[str, float]]:
-    return {
-        span: {"spent": float(so_far), "cap": float(most)}
-        for span, (so_far, most) in spending.caps(connection, team).items()
-    }
 
 
 def _waiting(app: App, state: State) -> int:

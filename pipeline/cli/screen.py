@@ -113,10 +113,11 @@ def _unread(unread: dict[str, int], columns: int) -> list[str]:
 
 def _spend(spend: dict[str, Any]) -> list[str]:
     calls, tokens, dollars = spend["calls_hour"], spend["tokens_hour"], spend["dollars_day"]
+    aside = f", {spend['dollars_reserved']:.4f} reserved" if spend["dollars_reserved"] else ""
     rows = (
         ("calls", bar(*calls), f"{calls[0]:,} of {calls[1]:,} this hour"),
         ("tokens", bar(*tokens), f"{tokens[0]:,} of {tokens[1]:,} this hour"),
-        ("dollars", bar(*dollars), f"{dollars[0]:.4f} of {dollars[1]:.2f} in 24 h"),
+        ("dollars", bar(*dollars), f"{dollars[0]:.4f} of {dollars[1]:.2f} in 24 h{aside}"),
     )
     return ["", *(f"{name:<{_LABEL}} {drawn}  {text}" for name, drawn, text in rows)]
 

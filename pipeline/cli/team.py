@@ -245,12 +245,12 @@ def _tell_status(app: App, found: Standing) -> None:
         [(row["person"], *(f"{number:,}" for number in row["numbers"])) for row in in_step.queues(found)],
     )
     _tell_rows(
-        ("member", "project", "calls", "cost"),
-        [
-            (row["person"], row["project"], f"{row['calls']:,}", f"${row['dollars']:.4f}")
-            for row in found.costs or ()
-        ],
+        in_step.COSTS,
+        in_step.costs_of(found),
     )
+    if about := in_step.about_costs(found):
+        output.line()
+        output.hanging("", about)
 
 
 def _member(row: Mapping[str, Any], machines: Sequence[Mapping[str, Any]]) -> tuple[str, str, str]:

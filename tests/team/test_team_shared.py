@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from pipeline.app import explaining, listing, recall, team, undoing
+from pipeline.app import explaining, in_step, listing, recall, team, undoing
 from pipeline.app.selecting import Filter
 from pipeline.app.writing import Change, update_memory
 from pipeline.core.errors import InputError, TeamError
@@ -204,12 +204,23 @@ def test_status_names_what_each_member_spent_on_each_project(pair, work):
         ("ann", "till", "0.5"),
     )
     for number, (login, project, dollars) in enumerate(spent):
-        call = spending.Call(str(uuid.uuid4()), "laptop", project, "extraction", f"work-{number}")
+        call = spending.Call(str(uuid.uuid4()), "laptop", project, "extract.turn", f"work-{number}")
         work.as_(login, spending.reserve, work.team, call, Decimal(1))
         done = {"dollars": Decimal(dollars), "read_tokens": 10, "written_tokens": 1}
         work.as_(login, spending.settle, work.team, call, "{}", **done)
-    found = [tuple(row.values()) for row in team.status(bob.app).costs]
-    assert found == [("Ann", "shop", 2, 0.03), ("Ann", "till", 1, 0.5), ("Bob", "shop", 1, 0.05)]
+    for login, dollars in (("ann", "0.25"), ("bob", "0.20")):
+        call = spending.Call(str(uuid.uuid4()), "laptop", "shop", "extract.verify", f"verify-{login}")
+        work.as_(login, spending.reserve, work.team, call, Decimal(dollars))
+    found = team.status(bob.app)
+    assert in_step.costs_of(found) == [
+        ("Ann", "shop", "Reading turns", "2", "$0.03"),
+        ("Ann", "shop", "Second reader of a conversation", "1", "$0.25"),
+        ("Ann", "till", "Reading turns", "1", "$0.50"),
+        ("Bob", "shop", "Reading turns", "1", "$0.05"),
+        ("Bob", "shop", "Second reader of a conversation", "1", "$0.20, $0.20 reserved"),
+    ]
+    assert [row["reserved"] for row in found.costs] == [None, None, None, 0, 0.2]
+    assert "Of yours there is 1 call, for $0.20;" in in_step.about_costs(found)
 
 
 def test_who_is_not_invited_joins_nothing(work, tmp_path, monkeypatch):
