@@ -47,6 +47,11 @@ def facts_of_team(found: Standing, now: datetime) -> Facts:
         ("memories", str(found.memories)),
         ("changed here", count(found.waiting, "memory", "memories")),
         ("in step", _when(found.last, now)),
+        *(
+            [("dreamt", f"{ago(found.dream['at'], now)}, by {found.dream['by'] or 'you'}")]
+            if found.dream
+            else []
+        ),
         *([("trouble", found.error)] if found.error else []),
         *([("asked", _asked(found.asked))] if found.asked else []),
         *([("in batches", _flying(found.flying))] if found.flying and found.flying["requests"] else []),

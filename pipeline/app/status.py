@@ -94,7 +94,7 @@ def overview(
         "batch": batch_state(ledger),
         "spend": _spend(ledger, settings, now),
         "sync": _sync(home, store),
-        "team_sync": _sync(home, store / ownership.TEAM),
+        "team_sync": _team_sync(home, store / ownership.TEAM, now.timestamp()),
         "inbox": inbox.count_here(ledger, home, store),
         "dream": _dream(ledger, settings, store),
         "last_event": _last_event(ledger, home),
@@ -113,6 +113,19 @@ def _sync(home: Path, store: Path) -> dict[str, Any] | None:
 
     turn = turn_of(home, store)
     return values_of(turn) if turn is not None else None
+
+
+def _team_sync(home: Path, store: Path, now: float) -> dict[str, Any] | None:
+    """Return how the team's folder `store` stands, with its last dream and the backlog that one gave."""
+    turn = _sync(home, store)
+    if turn is None:
+        return None
+    from pipeline.sharing.turn import folder_of
+    from pipeline.team import heard
+
+    found = heard.read(folder_of(home, store))
+    dream = {"at": found.dreamt, "by": found.dreamer} if found.dreamt else None
+    return {**turn, "dream": dream, "backlog": found.backlog(now)}
 
 
 def _spool(home: Path) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from pipeline.sharing.state import Share, State, Tell, machine_id, untold
 from pipeline.sharing.travelling import team_repository_of
 from pipeline.store import Put
 from pipeline.store.ownership import access
-from pipeline.team import members, schema
+from pipeline.team import heard, members, schema
 from pipeline.team.connecting import parse, within
 from pipeline.verify.flaw import Flaw
 
@@ -88,11 +88,12 @@ class Parting:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How this project stands with its team; six values are None where its database was not asked.
+    """How this project stands with its team; seven values are None where its database was not asked.
 
     These are `members`, `machines`, `costs`, what calls of a model for the team cost by member, project and
     purpose, `queue`, how far each member's backlog is, and `caps`, what is spent of each. `flying` is what
-    this login has under way in batches. `asked` counts the questions for a person, where two changed the
+    this login has under way in batches, and `dream` when the team's memories were dreamt over, by whom, None
+    for never. `asked` counts the questions for a person, where two changed the
     same: the `conflicts`.
     """
 
@@ -112,6 +113,7 @@ class Standing:
     queue: list[dict[str, Any]] | None
     caps: dict[str, dict[str, float]] | None
     flying: dict[str, Any] | None = None
+    dream: dict[str, Any] | None = None
     asked: int = 0
     conflicts: tuple[Conflict, ...] = ()
 
@@ -355,6 +357,7 @@ def leave(app: App) -> tuple[str, str]:
     kept = Share.of(app.home, shared.store_path)
     with kept.locked():
         kept.forget()
+        heard.forget(kept.folder)
         shutil.rmtree(kept.repository, ignore_errors=True)
         turn.note_left(kept.folder, state.team_name)
     with app.ledger() as ledger:

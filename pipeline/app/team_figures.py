@@ -6,9 +6,9 @@ from typing import Any
 
 from pipeline.record import values_of
 from pipeline.safety.invisible import visible_name
-from pipeline.team import batches, members, queue, schema, spending
+from pipeline.team import batches, dreams, members, queue, schema, spending
 
-FIGURES = ("members", "machines", "costs", "queue", "caps", "flying")
+FIGURES = ("members", "machines", "costs", "queue", "caps", "flying", "dream")
 """What `figures` returns, by name."""
 
 
@@ -32,7 +32,8 @@ def figures(connection: Any, team: str) -> dict[str, Any]:
     flying = values_of(batches.flying(connection, team))
     flying["dollars"] = float(flying["dollars"])
     found = (people, _machines(connection, team), _costs(connection, team, named), rows)
-    return dict(zip(FIGURES, (*found, caps_of(connection, team), flying), strict=True))
+    more = (caps_of(connection, team), flying, _dream(connection, team, named))
+    return dict(zip(FIGURES, (*found, *more), strict=True))
 
 
 def caps_of(connection: Any, team: str) -> dict[str, dict[str, float]]:
@@ -41,6 +42,16 @@ def caps_of(connection: Any, team: str) -> dict[str, dict[str, float]]:
         span: {"spent": float(so_far), "cap": float(most)}
         for span, (so_far, most) in spending.caps(connection, team).items()
     }
+
+
+def _dream(connection: Any, team: str, named: dict[str, str]) -> dict[str, Any] | None:
+    """Return when the team's memories were last dreamt over and by whom, "" for this login."""
+    last = dreams.last(connection, team)
+    if last is None:
+        return None
+    login = visible_name(last.login)
+    mine = last.login == members.login(connection)
+    return {"at": last.at, "by": "" if mine else named.get(login, login)}
 
 
 def _machines(connection: Any, team: str) -> list[dict[str, Any]]:
