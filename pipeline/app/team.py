@@ -93,8 +93,7 @@ class Standing:
     These are `members`, `machines`, `costs`, what calls of a model for the team cost by member, project and
     purpose, `queue`, how far each member's backlog is, and `caps`, what is spent of each. `flying` is what
     this login has under way in batches, and `dream` when the team's memories were dreamt over, by whom, None
-    for never. `asked` counts the questions for a person, where two changed the
-    same: the `conflicts`.
+    for never. `asked` counts the questions for a person, where two changed the same: the `conflicts`.
     """
 
     team: str
