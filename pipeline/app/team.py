@@ -10,12 +10,11 @@ import shutil
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.app import retired
+from pipeline.app import rejoining, retired
 from pipeline.app.application import App
 from pipeline.app.conflicting import conflicts_here
 from pipeline.app.offered import quotes_of, shared_of, state_of
 from pipeline.app.team_figures import FIGURES, caps_of, figures
-from pipeline.core import zone
 from pipeline.core.atomic import ensure_dir
 from pipeline.core.errors import InputError, TeamError
 from pipeline.core.ids import new_id
@@ -43,7 +42,8 @@ SHARED, UNSHARED = "shared", "no longer shared"
 class Joined:
     """What `init` or `join` did: the team's name, the login's person there, its folder, the first sync.
 
-    `aside` is where the memories are now that another team had left there, "" for none.
+    `aside` is where the memories are now that another team had left there, "" for none. Who `is_back` in a
+    team that they left has its memories there as they were; `aside` is what was changed there since.
     """
 
     team: str
@@ -51,6 +51,7 @@ class Joined:
     folder: str
     first: Synced
     aside: str = ""
+    is_back: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +168,7 @@ def join(app: App, name: str, url: str, tell: Tell = untold) -> Joined:
 
     team, person = within(parse(url), enter)
     shared = _shared(app, create=True)
-    kept, aside = Share.of(app.home, shared.store_path), ""
+    kept, aside, is_back = Share.of(app.home, shared.store_path), "", False
     with kept.locked():
         known = kept.read()
         if known is not None and known.team != team:
@@ -176,7 +177,17 @@ def join(app: App, name: str, url: str, tell: Tell = untold) -> Joined:
                 file=known.remote,
                 fix="`reverie team leave` first.",
             )
-        state = State(
+        if known is None and (left := kept.known_before(team)) is not None:
+            known, aside = left, rejoining.take_up(shared, kept, left)
+            is_back = True
+        elif known is None:
+            aside = rejoining.put_aside(shared, kept)
+        if known is not None:
+            repository = team_repository_of(kept, known)
+            repository.make()
+            repository.begin_anew()
+            known.remote, known.seen, known.person, known.strange = url, "", person, {}
+        state = known or State(
             remote=url,
             machine=machine_id(app.home),
             store=str(shared.store_path),
@@ -184,32 +195,9 @@ def join(app: App, name: str, url: str, tell: Tell = untold) -> Joined:
             team_name=name,
             person=person,
         )
-        if known is not None:
-            repository = team_repository_of(kept, known)
-            repository.make()
-            repository.begin_anew()
-            known.remote, known.seen, known.person, known.strange = url, "", person, {}
-        else:
-            aside = _put_aside(shared, kept)
-        kept.write(known or state)
+        kept.begin(state)
         turn.note_left(kept.folder, "")
-    return Joined(name, person, str(shared.store_path), now(app, unattended=True, tell=tell), aside)
-
-
-def _put_aside(shared: App, kept: Share) -> str:
-    """Move what a team that was left had in the folder of `shared` out of it; return where to, "" for none.
-
-    It is for that team alone: in this one it would go out, in this person's name.
-    """
-    store = shared.open_store(create=True)
-    if not any(document.memory.extra.get(AUTHOR) for document in store.scan().documents):
-        return ""
-    target = kept.folder / f"left-{zone.day(shared.clock.now())}-{new_id()[:8]}"
-    ensure_dir(kept.folder)
-    shutil.move(store.root, target)
-    ensure_dir(shared.store_path)
-    shared.follow(shared.open_store(create=True))
-    return str(target)
+    return Joined(name, person, str(shared.store_path), now(app, unattended=True, tell=tell), aside, is_back)
 
 
 def share(app: App, name: str) -> Shared:
@@ -355,7 +343,7 @@ def leave(app: App) -> tuple[str, str]:
     shared = _shared(app)
     kept = Share.of(app.home, shared.store_path)
     with kept.locked():
-        kept.forget()
+        kept.leave()
         heard.forget(kept.folder)
         shutil.rmtree(kept.repository, ignore_errors=True)
         turn.note_left(kept.folder, state.team_name)

@@ -193,7 +193,11 @@ def unshare(name: MemoryName, as_json: JsonOption = False) -> None:
 
 def _tell_joined(done: Joined) -> None:
     output.line(f"In the team {done.team} as {done.person}; its memories are in {done.folder}")
-    if done.aside:
+    if done.is_back:
+        output.line("You were in it before: what lay in team/ is as you left it, and goes on from there")
+        if done.aside:
+            output.line(f"What was changed there since is not sent; it is kept in {done.aside}")
+    elif done.aside:
         output.line(f"What was in team/ before is not sent to this team; it is kept in {done.aside}")
     _tell(done.first)
 

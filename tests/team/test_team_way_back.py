@@ -43,7 +43,8 @@ def test_who_founded_it_is_asked_before_they_leave_it_to_others(server, work, tm
     left = reverie(tmp_path, "team", "leave", "--yes")
     assert "its other machines and projects are out as well" in left
     joined = reverie(tmp_path, *founding)
-    assert "What was in team/ before is not sent to this team" in joined
+    assert "You were in it before: what lay in team/ is as you left it" in joined
+    assert "kept in" not in joined
 
 
 def test_the_last_member_is_asked_and_comes_back_by_founding_again(server, work, tmp_path):
