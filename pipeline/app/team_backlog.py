@@ -36,11 +36,15 @@ SPANS = ("day", "month")
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What was given to a team's workers: transcripts that were not there yet, and what waits by now."""
+    """What was given to a team's workers: transcripts that were not there yet, and what waits by now.
+
+    Of these `canceling` are not given again: they are in batches that are to end, as a person said before.
+    """
 
     team: str
     transcripts: int
     waiting: int
+    canceling: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,23 +119,23 @@ def give(app: App, offered: Offer) -> Given:
         fresh_keys = {item.source_file for item in ready}
         wanted = _in_order([*ready, *before], offered)
 
-        def work(connection: Any) -> tuple[int, int, int]:
+        def work(connection: Any) -> tuple[int, int, queue.Left]:
             schema.check(connection)
             old = [item.key for item in wanted if item.key not in fresh_keys]
             known = queue.where_read(connection, state.team, old)
             lacking = [item for item in wanted if item.key not in known]
             again = queue.retry_failed(connection, state.team)
             added = queue.defer(connection, state.team, lacking)
-            return again, added, queue.open_of_mine(connection, state.team)
+            return again, added, queue.left_of_mine(connection, state.team)
 
         try:
-            again, added, waiting = within(parse(state.remote), work)
+            again, added, left = within(parse(state.remote), work)
         except TeamError:
             for key in fresh_keys:
                 conversation_states.take_back(ledger, key, now=now)
             raise
     heard.note_given(_folder(app), state.team_name, added, again, now.timestamp())
-    return Given(state.team_name, again + added, waiting)
+    return Given(state.team_name, again + added, left.open, left.canceling)
 
 
 def _in_order(items: Sequence[Conversation], offered: Offer) -> list[Wanted]:

@@ -78,7 +78,7 @@ def note_given(folder: Path, team: str, fresh: int, again: int, now: float) -> N
 def note_taken_back(folder: Path, transcripts: int) -> None:
     """Note that so many of them were taken back; with the last of them there is nothing more to hear."""
     before = read(folder)
-    if before.given:
+    if before.given and not before.read_at:
         left = max(0, before.given - transcripts)
         _keep(folder, replace(before, given=left, open=min(before.open, left)))
 
@@ -95,7 +95,9 @@ def hear(connection: Any, team: str, folder: Path, people: Mapping[str, Sequence
         now = replace(now, dreamt=last.at, dreamer="" if last.login == login else str(names[0]))
     if left is not None and now.given_at == before.given_at:
         done = 0.0 if left.open else left.at
-        now = replace(now, open=min(now.given, left.open), failed=left.failed, read_at=done)
+        given = now.given if left.open else max(0, now.given - left.canceled)
+        open_ = min(given, left.open)
+        now = replace(now, given=given, open=open_, failed=left.failed, read_at=done)
     if now != before:
         _keep(folder, now)
 

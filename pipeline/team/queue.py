@@ -85,11 +85,14 @@ class Progress:
 class Left:
     """What is left of the transcripts of one login: how many are open, how many failed for good.
 
-    `at` is when that was so (epoch seconds).
+    Of the open ones `canceling` are in a batch that is under way and is to end; `canceled` were left by such
+    a one, and have not failed. `at` is when that was so (epoch seconds).
     """
 
     open: int
     failed: int
+    canceling: int
+    canceled: int
     at: float
 
 
@@ -319,7 +322,9 @@ def left_of_mine(connection: psycopg.Connection[Any], team: str) -> Left:
     """Return what is left of the transcripts of whoever asks."""
     row = connection.execute(
         "SELECT count(*) FILTER (WHERE status IN ('todo', 'doing')),"
-        " count(*) FILTER (WHERE status = 'failed'),"
+        " count(*) FILTER (WHERE status = 'failed' AND NOT args ? 'canceled'),"
+        " count(*) FILTER (WHERE status = 'doing' AND args ? 'canceled'),"
+        " count(*) FILTER (WHERE status = 'failed' AND args ? 'canceled'),"
         " extract(epoch FROM clock_timestamp())::float8 FROM procrastinate_jobs"
         " WHERE queue_name LIKE left(backlog_queue(%s, ''), 14) || '/%%'",
         [team],
