@@ -67,7 +67,7 @@ def overview(
         "home": str(home),
         "store": str(store),
         "shared": ownership.is_team(str(store)),
-        "team": _team(store),
+        "team": _team(home, store),
         "waiting_folder": folders.waiting(here)[0],
         "moved_from": ownership.moved_from(str(store), str(paths.project_root(here))),
         "left_behind": moves.left_behind(files.stores(ledger), store),
@@ -248,12 +248,20 @@ def _last_event(ledger: Ledger, home: Path) -> dict[str, Any] | None:
     return {"hook": last[0], "at": last[1]} if last else None
 
 
-def _team(store: Path) -> dict[str, Any] | None:
-    """Return where the team's memories of a project are and how many, None where it has no such folder."""
+def _team(home: Path, store: Path) -> dict[str, Any] | None:
+    """Return where the team's memories of a project are and how many, None where it has no such folder.
+
+    `left` is the team that the person left, "" for none.
+    """
     folder = ownership.team_folder(str(store))
     if not folder:
         return None
-    return {"folder": folder, "memories": sum(1 for _ in memory_files(Path(folder), [], stamps=False))}
+    number, left = sum(1 for _ in memory_files(Path(folder), [], stamps=False)), ""
+    if Home(home).sharing.is_dir():
+        from pipeline.sharing.turn import left_of
+
+        left = left_of(home, Path(folder))
+    return {"folder": folder, "memories": number, "left": left}
 
 
 def _dream(ledger: Ledger, settings: Settings, store: Path) -> dict[str, Any]:

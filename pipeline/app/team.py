@@ -7,7 +7,7 @@ theirs: it is shown as the team's, with who said it and since when, and never be
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.app import rejoining, retired
@@ -32,7 +32,7 @@ from pipeline.sharing.travelling import team_repository_of
 from pipeline.store import Put
 from pipeline.store.ownership import access
 from pipeline.team import heard, members, schema
-from pipeline.team.connecting import parse, within
+from pipeline.team.connecting import for_login, parse, within
 from pipeline.verify.flaw import Flaw
 
 SHARED, UNSHARED = "shared", "no longer shared"
@@ -56,10 +56,11 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class Invited:
-    """Who was let in: the team's name, and whether the server has that login by now."""
+    """Who was let in: the team's name, whether the server has that login by now, and their address there."""
 
     team: str
     may_log_in: bool
+    url: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +80,15 @@ class Shared:
 class Parting:
     """What it means to leave the team: `is_last` is for its last active member.
 
-    `nobody_invites` is for one after whom nobody who is left may invite.
+    `nobody_invites` is for one after whom nobody who is left may invite. Of the memories there `own` are in
+    this person's name, and `unsent` were changed here and are not sent.
     """
 
     team: str
     is_last: bool
     nobody_invites: bool
+    own: int = 0
+    unsent: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +151,8 @@ def invite(app: App, login: str, person: str) -> Invited:
         members.invite(connection, state.team, login, person)
         return members.may_log_in(connection, login)
 
-    return Invited(state.team_name, within(parse(state.remote), work))
+    known = within(parse(state.remote), work)
+    return Invited(state.team_name, known, for_login(state.remote, login))
 
 
 def join(app: App, name: str, url: str, tell: Tell = untold) -> Joined:
@@ -329,7 +334,9 @@ def parting(app: App) -> Parting:
     login, people = within(parse(state.remote), ask)
     others = [item for item in people if item.state == "active" and item.login != login]
     invites = any(item.may_invite for item in others)
-    return Parting(state.team_name, not others, not invites)
+    documents = _shared(app).open_store(create=True).scan().documents
+    mine = sum(item.memory.extra.get(AUTHOR) in (state.person, *state.names) for item in documents)
+    return Parting(state.team_name, not others, not invites, mine, _waiting(app, state))
 
 
 def leave(app: App) -> tuple[str, str]:

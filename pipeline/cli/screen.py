@@ -80,8 +80,9 @@ def _head(value: dict[str, Any], now: datetime, columns: int) -> list[str]:
     moved = [f"these memories were made at {_short(value['moved_from'])}"] if value["moved_from"] else []
     shared = ["others write in this folder too: it is changed at your word only"] if value["shared"] else []
     team = value["team"]
+    whose = (f"of {team['left']}, which you left," if team["left"] else "of the team") if team else ""
     theirs = (
-        [f"{count(team['memories'], 'memory', 'memories')} of the team in {_short(team['folder'])}"]
+        [f"{count(team['memories'], 'memory', 'memories')} {whose} in {_short(team['folder'])}"]
         if team
         else []
     )

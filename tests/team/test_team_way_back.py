@@ -35,15 +35,22 @@ def test_who_founded_it_is_asked_before_they_leave_it_to_others(server, work, tm
     reverie(tmp_path, *founding)
     reverie(tmp_path, "add", "We deploy on Mondays.", "--name", "deploy-day")
     reverie(tmp_path, "share", "deploy-day")
-    reverie(tmp_path, "team", "invite", "bob", "--as", "Bob")
+    invited = reverie(tmp_path, "team", "invite", "bob", "--as", "Bob")
+    assert f"reverie team join {name} --database {server.url('bob')}" in invited
     bobs = connecting.parse(server.url("bob"))
     connecting.within(bobs, lambda found: members.join(found, members.team_called(found, name).id))
     refused = reverie(tmp_path, "team", "leave", ok=False)
     assert "Nobody who stays" in refused and "Add --yes" in refused
     left = reverie(tmp_path, "team", "leave", "--yes")
     assert "its other machines and projects are out as well" in left
+    assert "1 memory in your name stays with the others" in left
+    assert "if you are invited again, joining takes them up from there" in left
+    assert f"you left the team {name}, so this project is in none" in reverie(
+        tmp_path, "team", "status", ok=False
+    )
+    assert f"1 memory of {name}, which you left, in" in reverie(tmp_path, "status")
     joined = reverie(tmp_path, *founding)
-    assert "You were in it before: what lay in team/ is as you left it" in joined
+    assert "You are back: what it had when you left is in team/ still" in joined
     assert "kept in" not in joined
 
 
