@@ -161,14 +161,17 @@ def leave(yes: AgreedOption = False, as_json: JsonOption = False) -> None:
         output.talk(f"`reverie process` reads the {count(back, 'transcript')} that its workers had not read.")
     output.talk("That ends the membership of your login: its other machines and projects are out as well.")
     if found.own:
-        stay = "stays" if found.own == 1 else "stay"
-        output.talk(f"{count(found.own, 'memory', 'memories')} in your name {stay} with the others.")
+        stay, where = (
+            "stays" if found.own == 1 else "stay",
+            "in the database" if found.is_last else "with the others",
+        )
+        output.talk(f"{count(found.own, 'memory', 'memories')} in your name {stay} {where}.")
     if found.unsent:
         what = "memory that was" if found.unsent == 1 else "memories that were"
         output.talk(f"{found.unsent:,} {what} changed here did not go out, and will not.")
     output.talk(
-        f"The team's memories stay in {folder} as they are now. Delete that folder if you don't want them; if"
-        " you are invited again, joining takes them up from there."
+        f"The team's memories stay in {folder} as they are now. Delete that folder if you don't want them;"
+        " if you come back, they are taken up from there."
     )
 
 

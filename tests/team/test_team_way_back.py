@@ -44,7 +44,7 @@ def test_who_founded_it_is_asked_before_they_leave_it_to_others(server, work, tm
     left = reverie(tmp_path, "team", "leave", "--yes")
     assert "its other machines and projects are out as well" in left
     assert "1 memory in your name stays with the others" in left
-    assert "if you are invited again, joining takes them up from there" in left
+    assert "if you come back, they are taken up from there" in left
     assert f"you left the team {name}, so this project is in none" in reverie(
         tmp_path, "team", "status", ok=False
     )
@@ -74,6 +74,15 @@ def test_the_last_member_is_asked_and_comes_back_by_founding_again(server, work,
     back = reverie(tmp_path / "new", *founding)
     assert "deploy-day" in back
     assert "no login" not in reverie(tmp_path / "new", "team", "invite", "bob", "--as", "Bob")
+
+
+def test_who_may_not_found_a_team_is_told_who_lets_them(server, tmp_path):
+    founding = ("team", "init", "fourth", "--as", "Bob", "--database")
+    refused = reverie(tmp_path, *founding, server.url("bob"), ok=False)
+    assert "this login may not found a team in that database" in refused and "GRANT EXECUTE" in refused
+    server.sql("CREATE DATABASE bare", database="postgres")
+    refused = reverie(tmp_path, *founding, server.url("bob", "bare"), ok=False)
+    assert "this login may not set that database up for teams" in refused and "GRANT CREATE" in refused
 
 
 def test_who_founded_it_comes_back_only_where_nobody_else_may_invite(work, server):
