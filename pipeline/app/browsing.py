@@ -79,7 +79,7 @@ class Shown:
 
     @property
     def scope(self) -> str:
-        """Return the scope to look for it in; of one that both scopes have, the project's."""
+        """Return the scope to look for it in; of one that two scopes have, the project's."""
         return _home_of(self.row.scope)
 
 
@@ -190,7 +190,7 @@ def _searched(
     stores = [scope.open_store() for scope in there.values()]
     known: dict[str, dict[str, Document]] = {}
     for hit in hits:
-        if (wanted.type and hit.type != wanted.type) or not _in_scope(hit.scope, wanted.scope):
+        if (wanted.type and hit.type != wanted.type) or not scopes.in_scope(hit.scope, wanted.scope):
             continue
         if hit.store not in known:
             store = next((store for store in stores if str(store.path) == hit.store), None)
@@ -207,17 +207,13 @@ def _every(there: Mapping[str, App], wanted: Wanted, problems: list[str]) -> lis
     for name, scope in there.items():
         look, where = scope.open_store().scan(), scope_of(scope)
         found += [(where, item) for item in look.documents if not wanted.type or item.kind == wanted.type]
-        problems += problems_of(look) if _in_scope(name, wanted.scope) else []
+        problems += problems_of(look) if scopes.in_scope(name, wanted.scope) else []
     rows = scopes.once(found) if len(there) > 1 else found
-    return [(where, item) for where, item in rows if _in_scope(where, wanted.scope)]
-
-
-def _in_scope(where: str, wanted: str) -> bool:
-    return not wanted or where == wanted or (where == "both" and wanted in ("project", "user"))
+    return [(where, item) for where, item in rows if scopes.in_scope(where, wanted.scope)]
 
 
 def _home_of(where: str) -> str:
-    return "project" if where == "both" else where
+    return "project" if where in ("both", "shared") else where
 
 
 def _bands(scope: App, wanted: str) -> Mapping[str, str]:

@@ -1,12 +1,17 @@
-"""Where two did otherwise with one memory, for a person who asks how it stands."""
+"""Where two did otherwise with one memory, for a person who asks how it stands or what waits for them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from pipeline.app import in_step
 from pipeline.app.application import App
+from pipeline.ledger.inbox import SYNCED
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pipeline.ledger.inbox import InboxItem
     from pipeline.sharing.conflicts import Conflict
     from pipeline.sharing.state import State
 
@@ -21,3 +26,26 @@ def conflicts_here(app: App, state: State) -> tuple[Conflict, ...]:
     store = app.open_store()
     with app.ledger(to_look=True) as ledger:
         return tuple(conflicts_of(Share.of(app.home, store.path), state, store, ledger))
+
+
+def named(scope: App, items: Iterable[InboxItem]) -> dict[int, dict[str, Any]]:
+    """Return by number, for those of `items` where two did otherwise with a memory of `scope`, who that was.
+
+    That is ``by``, the two; ``reason``, why it waits, with their names; and ``sides``, what each did.
+    """
+    wanted = {item.id for item in items if item.kind == SYNCED}
+    if not wanted:
+        return {}
+    from pipeline.sharing.state import Share  # Deferred: few memories are kept in step.
+
+    state = Share.of(scope.home, scope.store_path).read()
+    found = conflicts_here(scope, state) if state is not None else ()
+    return {
+        item.number: {
+            "by": " and ".join(dict.fromkeys(item.parties)),
+            "reason": item.because,
+            "sides": in_step.sides_of(item),
+        }
+        for item in found
+        if item.number in wanted
+    }

@@ -47,6 +47,11 @@ def facts_of_team(found: Standing, now: datetime) -> Facts:
         ("memories", str(found.memories)),
         ("changed here", count(found.waiting, "memory", "memories")),
         ("in step", _when(found.last, now)),
+        *(
+            [("dreamt", f"{ago(found.dream['at'], now)}, by {found.dream['by'] or 'you'}")]
+            if found.dream
+            else []
+        ),
         *([("trouble", found.error)] if found.error else []),
         *([("asked", _asked(found.asked))] if found.asked else []),
         *([("in batches", _flying(found.flying))] if found.flying and found.flying["requests"] else []),
@@ -79,7 +84,43 @@ def _backlog(row: Mapping[str, Any]) -> str:
 
 def facts_of_caps(caps: Mapping[str, Mapping[str, float]]) -> Facts:
     """Return what the team's workers have spent together of each cap."""
-    return [(f"cap a {span}", f"{money(row['spent'])} of {money(row['cap'])}") for span, row in caps.items()]
+    return [
+        (f"cap a {span}", f"{money(row['spent'])} of {money(row['cap'])}, with what is reserved")
+        for span, row in caps.items()
+    ]
+
+
+COSTS = ("member", "project", "for", "calls", "cost")
+"""The columns of `costs_of`."""
+
+
+def costs_of(found: Standing) -> list[tuple[str, ...]]:
+    """Return what calls of a model for the team cost, a row for each member, project and purpose."""
+    from pipeline.app.spending import PURPOSES  # Deferred: few are in a team.
+
+    return [
+        (
+            row["person"],
+            row["project"],
+            PURPOSES.get(row["purpose"], row["purpose"]),
+            f"{row['calls']:,}",
+            money(row["dollars"]) + (f", {money(row['reserved'])} reserved" if row["reserved"] else ""),
+        )
+        for row in found.costs or ()
+    ]
+
+
+def about_costs(found: Standing) -> str:
+    """Return what the costs hold that is not spent yet, "" where nobody spent anything."""
+    if not found.costs:
+        return ""
+    mine = [row for row in found.costs if row["under_way"]]
+    calls, aside = sum(row["under_way"] for row in mine), sum(row["reserved"] for row in mine)
+    yours = f"{count(calls, 'call')}, for {money(aside)}" if calls else "none"
+    return (
+        f"A call under way counts at the most that it may cost. Of yours there {'are' if calls > 1 else 'is'}"
+        f" {yours}; of others' calls only they can tell."
+    )
 
 
 def facts_of_machines(found: Mapping[str, Any], now: datetime) -> Facts:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-from pipeline.app import forgetting
+from pipeline.app import conflicting, forgetting
 from pipeline.app.application import App
 from pipeline.app.proposals import Preview, body_of, edited, planned_by, preview
 from pipeline.app.scopes import Scope, scope_of
@@ -21,6 +21,7 @@ from pipeline.ledger import Ledger
 from pipeline.ledger.inbox import (
     ADOPTED,
     OFFERED,
+    SYNCED,
     InboxItem,
     amend_inbox,
     decide_inbox,
@@ -39,21 +40,24 @@ def waiting(app: App) -> list[dict[str, Any]]:
     with app.ledger(to_look=True) as ledger:
         # It looks at folders: once for each scope, not for each item.
         named = cache(scope_of)
-        return [_row(named(scope), item) for scope, item in _open(app, ledger)]
+        found = _open(app, ledger)
+        rows = [_row(named(scope), item) for scope, item in found]
+    return _with_names(rows, found)
 
 
 def item(app: App, number: int) -> dict[str, Any]:
     """Return one inbox item; InputError when nothing waits under that number."""
     with app.ledger(to_look=True) as ledger:
         scope, found = _item(app, ledger, number)
-        return _row(scope_of(scope), found)
+    return _with_names([_row(scope_of(scope), found)], [(scope, found)])[0]
 
 
 def shown(app: App, number: int) -> tuple[dict[str, Any], Preview]:
     """Return one inbox item, and what a yes would do to the memories as they are now."""
     with app.ledger(to_look=True) as ledger:
         scope, found = _item(app, ledger, number)
-    return _row(scope_of(scope), found), preview(scope, found)
+    (row,) = _with_names([_row(scope_of(scope), found)], [(scope, found)])
+    return row, preview(scope, found)
 
 
 def chosen(app: App, words: list[str], *, everything: bool = False, kind: str = "") -> list[int]:
@@ -276,6 +280,15 @@ def _item(app: App, ledger: Ledger, number: int) -> tuple[App, InboxItem]:
         if found.id == number:
             return scope, found
     raise nothing_waits(number)
+
+
+def _with_names(rows: list[dict[str, Any]], found: list[tuple[App, InboxItem]]) -> list[dict[str, Any]]:
+    """Return `rows`, those about what two did otherwise with the names of the two (`conflicting.named`)."""
+    names: dict[int, dict[str, Any]] = {}
+    scopes = {str(scope.store_path): scope for scope, item in found if item.kind == SYNCED}
+    for path, scope in scopes.items():
+        names |= conflicting.named(scope, [item for _, item in found if item.store == path])
+    return [{**row, **names.get(row["id"], {})} for row in rows]
 
 
 def _row(scope: Scope, item: InboxItem) -> dict[str, Any]:

@@ -25,8 +25,8 @@ LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """One live memory; `scope` is ``project``, ``team``, ``user``, or ``both`` where the first and the last
-    say it word for word.
+    """One live memory; `scope` is ``project``, ``team``, ``user``, or `scopes.Where` has it, where two of
+    them say it word for word.
 
     `said` is when it was last said, `changed` when it was last written; None where nobody knows. `origin` is
     what the file says of itself, `by` who says it as far as that is borne out.

@@ -23,6 +23,7 @@ from pipeline.sharing.quoting import number_kept_back, quotes_for
 from pipeline.sharing.recorded import records_of
 from pipeline.sharing.repository import Repository
 from pipeline.sharing.state import Share, State
+from pipeline.sharing.turn import left_of
 from pipeline.store import Store
 from pipeline.store.files.document import parse
 from pipeline.verify.flaw import Flaw
@@ -39,6 +40,12 @@ def state_of(app: App) -> State:
     """Return what is known of the team of this project. Raises InputError where it is in none."""
     share = Share.of(app.home, shared_of(app).store_path)
     state = share.read() if share.file.is_file() else None
+    if (state is None or not state.team) and (left := left_of(app.home, shared_of(app).store_path)):
+        raise InputError(
+            f"you left the team {left}, so this project is in none",
+            file=str(app.store_path),
+            fix=f"Invited again, you take it up by `reverie team join {left} --database URL`.",
+        )
     if state is None or not state.team:
         raise InputError(
             "this project is in no team",

@@ -427,7 +427,7 @@ def proposer(row: dict[str, Any]) -> str:
     if row["kind"] == CITED:
         return "Claude, by tool"
     if row["kind"] == SYNCED:
-        return "another machine"
+        return str(row.get("by") or "another machine")
     if row["kind"] == OFFERED:
         return "the worker, as team.share says"
     if row["payload"].get("steps"):

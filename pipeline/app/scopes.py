@@ -8,7 +8,7 @@ nothing but the team's.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from copy import copy
 from pathlib import Path
 from typing import Literal
@@ -24,8 +24,17 @@ from pipeline.store import Document
 from pipeline.text.near import did_you_mean
 
 Scope = Literal["project", "team", "user"]
-SHOWN = {"project": "this project", "team": "the team", "user": "all projects", "both": "both"}
+Where = Literal[Scope, "both", "shared"]
+"""Where a memory is found: in one scope, in the project and all projects, or in the project and its team."""
+SHOWN = {
+    "project": "this project",
+    "team": "the team",
+    "user": "all projects",
+    "both": "both",
+    "shared": "shared with the team",
+}
 """How a scope is called for a person."""
+_IN = {"both": ("project", "user"), "shared": ("project", "team")}
 _NAMED = {
     "project": "",
     "team": "in the team's folder as well: --team means that one",
@@ -201,25 +210,51 @@ def text_of(memory: Memory) -> str:
     return "\n".join([" ".join(memory.description.split()), *parts])
 
 
-def once(found: Iterable[tuple[Scope, Document]]) -> list[tuple[Literal[Scope, "both"], Document]]:
-    """Return `found` with what the project and all projects have word for word said once, as ``both``.
+def once(found: Iterable[tuple[Scope, Document]]) -> list[tuple[Where, Document]]:
+    """Return `found` with what the project and another scope have word for word said once, as the project's.
 
-    What a team says stays apart: it is nobody's here.
+    With all projects that is ``both``, with a team ``shared``, if the team's is the copy of the project's:
+    what else a team says stays apart, since it is nobody's here.
     """
     rows = list(found)
-    # Nothing is read that can't be in both: it takes as long as all the rest.
-    here_too, everywhere_too = (
-        {item.wording for scope, item in rows if scope == where} for where in ("project", "user")
+    # Nothing is read that can't be in two: it takes as long as all the rest.
+    here, everywhere, theirs = (
+        {item.wording for scope, item in rows if scope == where} for where in ("project", "user", "team")
     )
-    in_both = here_too & everywhere_too
-    texts = {id(item): text_of(item.memory) for _, item in rows if item.wording in in_both}
-    here = {texts.get(id(item)) for scope, item in rows if scope == "project"} - {None}
-    everywhere = {texts.get(id(item)) for scope, item in rows if scope == "user"} - {None}
-    rows_once: list[tuple[Literal[Scope, "both"], Document]] = []
+    alike = here & (everywhere | theirs)
+    texts = {id(item): text_of(item.memory) for _, item in rows if item.wording in alike}
+    own, for_all = (
+        {texts[id(item)] for scope, item in rows if scope == where and id(item) in texts}
+        for where in ("project", "user")
+    )
+    copies = _copies(rows, texts)
+    rows_once: list[tuple[Where, Document]] = []
     for scope, document in rows:
         text = texts.get(id(document))
         if scope == "project":
-            rows_once.append(("both" if text in everywhere else "project", document))
-        elif scope == "team" or text not in here:
+            where: Where = "shared" if id(document) in copies else scope
+            rows_once.append(("both" if text in for_all else where, document))
+        elif id(document) not in copies and (scope == "team" or text not in own):
             rows_once.append((scope, document))
     return rows_once
+
+
+def in_scope(where: str, wanted: str) -> bool:
+    """Whether what is found at `where` is of the scope `wanted`; "" wants all."""
+    return not wanted or where == wanted or wanted in _IN.get(where, ())
+
+
+def _copies(rows: Iterable[tuple[Scope, Document]], texts: Mapping[int, str]) -> set[int]:
+    """Return the ids (of Python) of the project's memories that the team has a copy of, and of the copies."""
+    theirs = [item for scope, item in rows if scope == "team" and id(item) in texts]
+    if not theirs:
+        return set()
+    from pipeline.sharing.choosing import id_there  # Deferred: few share anything.
+
+    by_copy = {(item.own_id, texts[id(item)]): id(item) for item in theirs}
+    found: set[int] = set()
+    for scope, item in rows:
+        if scope == "project" and id(item) in texts:
+            theirs_too = by_copy.get((id_there(item.memory), texts[id(item)]))
+            found |= {id(item), theirs_too} if theirs_too is not None else set()
+    return found

@@ -14,11 +14,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Literal
 
 from pipeline.app import scopes
 from pipeline.app.application import App
-from pipeline.app.scopes import Scope, scope_of
+from pipeline.app.scopes import Scope, Where, scope_of
 from pipeline.context import known_stores, open_store
 from pipeline.core.clock import iso
 from pipeline.core.errors import ConfigError, EmbeddingError, InputError, SpendError
@@ -63,7 +62,7 @@ class Hit:
     store: str
     path: str
     retired: bool
-    scope: Literal[Scope, "both"] = "project"
+    scope: Where = "project"
     via: str = ""
 
 
@@ -369,12 +368,14 @@ def _literal(
 
 
 def _once(app: App, stores: Sequence[Store], hits: Sequence[Hit]) -> list[Hit]:
-    """Return `hits` of `stores` with their scopes; what the project here and all projects say comes once."""
+    """Return `hits` of `stores` with their scopes; what two of them say word for word here comes once."""
     everyone = str(Home(app.home).user_store)
     folders: dict[str, Scope] = {str(app.store_path): scope_of(app), everyone: "user"}
+    if app.team_path is not None:
+        folders[str(app.team_path)] = "team"
     live: dict[tuple[str, str], Hit] = {(hit.store, hit.path): hit for hit in hits if not hit.retired}
     alike: list[tuple[Scope, Document]] = []
-    if all(any(hit.store == folder for hit in live.values()) for folder in folders):
+    if len({hit.store for hit in live.values()} & folders.keys()) > 1:
         for store in stores:
             documents = store.scan().documents if str(store.path) in folders else []
             alike += [

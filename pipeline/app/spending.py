@@ -13,13 +13,30 @@ from pipeline.ledger.spending import Spell
 from pipeline.text.since import since as moment_of
 
 MOST_DAYS = 365
+PURPOSES = {
+    "extract.turn": "Reading turns",
+    "extract.conversation": "Reading a conversation whole",
+    "extract.verify": "Second reader of a conversation",
+    "consolidate.cluster": "Dream",
+    "dream.plan": "Dream",
+    "dream.verify": "Second reader of a dream",
+    "consolidate.verify": "Second reader of a dream",
+    "consolidate.cues": "Cues for recall, in a dream",
+    "consolidate.procedure": "Procedures, in a dream",
+    "recall.select": "Choosing what to recall",
+    "search.expand": "Other words for a search",
+    "embed": "Vectors",
+    "doctor.ping": "The small question of doctor",
+}
+"""What a call was for, in words, where its own name does not tell."""
 
 
 @dataclass(slots=True)
 class Taken:
     """Calls and what they took; `name` is the day or the purpose they are of.
 
-    `estimated` counts the calls whose tokens no provider counted, `estimated_dollars` what those cost.
+    `estimated` counts the calls whose tokens no provider counted, `estimated_dollars` what those cost;
+    `reserved_dollars` is what is set aside of it for the `running` ones.
     """
 
     name: str
@@ -33,6 +50,7 @@ class Taken:
     cache_read_tokens: int = 0
     dollars: float = 0.0
     estimated_dollars: float = 0.0
+    reserved_dollars: float = 0.0
 
     @property
     def tokens(self) -> int:
@@ -58,13 +76,17 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Cap:
-    """A limit: what is counted, in which time, how much of it is spent, and the setting that says so."""
+    """A limit: what is counted, in which time, how much of it is spent, and the setting that says so.
+
+    What is `reserved` of that is set aside for calls under way, and not spent yet.
+    """
 
     what: str
     window: str
     spent: float
     most: float
     setting: str
+    reserved: float = 0.0
 
     @property
     def is_reached(self) -> bool:
@@ -108,6 +130,7 @@ def spent(app: App, days: int = 30) -> Spending:
             by_purpose.setdefault(purpose, Taken(purpose)).add(spell)
             by_model.setdefault(spell.model, Taken(spell.model)).add(spell)
             total.add(spell)
+        aside = calls.reserved(ledger, now=now)
         so_far, paused = calls.spent(ledger, now=now), calls.paused(ledger, now=now)
     limits = app.settings.spend
     caps = (
@@ -115,7 +138,14 @@ def spent(app: App, days: int = 30) -> Spending:
         Cap(
             "tokens", "in the last hour", so_far.hour_tokens, limits.tokens_per_hour, "spend.tokens_per_hour"
         ),
-        Cap("dollars", "in 24 hours", so_far.day_dollars, limits.dollars_per_day, "spend.dollars_per_day"),
+        Cap(
+            "dollars",
+            "in 24 hours",
+            so_far.day_dollars,
+            limits.dollars_per_day,
+            "spend.dollars_per_day",
+            aside,
+        ),
     )
     return Spending(
         tuple(by_day.values()),

@@ -70,6 +70,7 @@ def sync_words(turn: Mapping[str, Any], now: datetime) -> str:
     parts = [f"with {turn['team'] or turn['remote']}, {last}"]
     kept = turn["held"] + turn["refused"]
     parts += [f"{count(kept, 'memory', 'memories')} not: `reverie {command} status`"] if kept else []
+    parts += [turn["backlog"]] if turn.get("backlog") else []
     parts += [turn["error"]] if turn["error"] else []
     return "; ".join(parts)
 
@@ -96,7 +97,7 @@ def kept_words(dialogue: dict[str, Any]) -> str:
 
 
 def dream_words(value: Mapping[str, Any], now: datetime) -> str:
-    """Return when the last dream was, and when or why not the next one comes."""
+    """Return when the last dream was, when or why not the next one comes, and when the team's was."""
     dream = value["dream"]
     job = next((job for job in value["jobs"] if (job["kind"], job["key"]) == ("dream", value["store"])), None)
     not_before = dream["not_before"] if (dream["not_before"] or 0) > now.timestamp() else None
@@ -116,7 +117,9 @@ def dream_words(value: Mapping[str, Any], now: datetime) -> str:
     else:
         closed = [gate["name"] for gate in dream["gates"] if not gate["open"]]
         when = f"held by {' and '.join(closed)}: {dream['waits']}"
-    return f"{last}; {when}"
+    team = value["team_sync"] and value["team_sync"]["dream"]
+    theirs = f"; the team's was {ago(team['at'], now)}, by {team['by'] or 'you'}" if team else ""
+    return f"{last}; {when}{theirs}"
 
 
 def _queued(job: dict[str, Any], value: Mapping[str, Any], now: datetime) -> str:

@@ -67,7 +67,7 @@ def overview(
         "home": str(home),
         "store": str(store),
         "shared": ownership.is_team(str(store)),
-        "team": _team(store),
+        "team": _team(home, store),
         "waiting_folder": folders.waiting(here)[0],
         "moved_from": ownership.moved_from(str(store), str(paths.project_root(here))),
         "left_behind": moves.left_behind(files.stores(ledger), store),
@@ -94,7 +94,7 @@ def overview(
         "batch": batch_state(ledger),
         "spend": _spend(ledger, settings, now),
         "sync": _sync(home, store),
-        "team_sync": _sync(home, store / ownership.TEAM),
+        "team_sync": _team_sync(home, store / ownership.TEAM, now.timestamp()),
         "inbox": inbox.count_here(ledger, home, store),
         "dream": _dream(ledger, settings, store),
         "last_event": _last_event(ledger, home),
@@ -113,6 +113,19 @@ def _sync(home: Path, store: Path) -> dict[str, Any] | None:
 
     turn = turn_of(home, store)
     return values_of(turn) if turn is not None else None
+
+
+def _team_sync(home: Path, store: Path, now: float) -> dict[str, Any] | None:
+    """Return how the team's folder `store` stands, with its last dream and the backlog that one gave."""
+    turn = _sync(home, store)
+    if turn is None:
+        return None
+    from pipeline.sharing.turn import folder_of
+    from pipeline.team import heard
+
+    found = heard.read(folder_of(home, store))
+    dream = {"at": found.dreamt, "by": found.dreamer} if found.dreamt else None
+    return {**turn, "dream": dream, "backlog": found.backlog(now)}
 
 
 def _spool(home: Path) -> dict[str, Any]:
@@ -235,12 +248,20 @@ def _last_event(ledger: Ledger, home: Path) -> dict[str, Any] | None:
     return {"hook": last[0], "at": last[1]} if last else None
 
 
-def _team(store: Path) -> dict[str, Any] | None:
-    """Return where the team's memories of a project are and how many, None where it has no such folder."""
+def _team(home: Path, store: Path) -> dict[str, Any] | None:
+    """Return where the team's memories of a project are and how many, None where it has no such folder.
+
+    `left` is the team that the person left, "" for none.
+    """
     folder = ownership.team_folder(str(store))
     if not folder:
         return None
-    return {"folder": folder, "memories": sum(1 for _ in memory_files(Path(folder), [], stamps=False))}
+    number, left = sum(1 for _ in memory_files(Path(folder), [], stamps=False)), ""
+    if Home(home).sharing.is_dir():
+        from pipeline.sharing.turn import left_of
+
+        left = left_of(home, Path(folder))
+    return {"folder": folder, "memories": number, "left": left}
 
 
 def _dream(ledger: Ledger, settings: Settings, store: Path) -> dict[str, Any]:
@@ -270,6 +291,7 @@ def _spend(ledger: Ledger, settings: Settings, now: datetime) -> dict[str, Any]:
         "calls_hour": [spent.hour_calls, caps.calls_per_hour],
         "tokens_hour": [spent.hour_tokens, caps.tokens_per_hour],
         "dollars_day": [round(spent.day_dollars, 4), caps.dollars_per_day],
+        "dollars_reserved": round(calls.reserved(ledger, now=now), 4),
         "held": calls.paused(ledger, now=now),
     }
 

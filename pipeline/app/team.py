@@ -7,23 +7,20 @@ theirs: it is shown as the team's, with who said it and since when, and never be
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
-from decimal import Decimal
+from dataclasses import dataclass, field
 from typing import Any
 
-from pipeline.app import retired
+from pipeline.app import rejoining, retired
 from pipeline.app.application import App
 from pipeline.app.conflicting import conflicts_here
 from pipeline.app.offered import quotes_of, shared_of, state_of
-from pipeline.core import zone
+from pipeline.app.team_figures import FIGURES, caps_of, figures
 from pipeline.core.atomic import ensure_dir
 from pipeline.core.errors import InputError, TeamError
 from pipeline.core.ids import new_id
 from pipeline.hooklib.ownership import TEAM
 from pipeline.recall.prepared import hook_state
-from pipeline.record import values_of
 from pipeline.revision import Door
-from pipeline.safety.invisible import visible_name
 from pipeline.sharing import turn
 from pipeline.sharing.authors import AUTHOR
 from pipeline.sharing.choosing import offer as offer_all
@@ -34,8 +31,8 @@ from pipeline.sharing.state import Share, State, Tell, machine_id, untold
 from pipeline.sharing.travelling import team_repository_of
 from pipeline.store import Put
 from pipeline.store.ownership import access
-from pipeline.team import batches, members, queue, schema, spending
-from pipeline.team.connecting import parse, within
+from pipeline.team import heard, members, schema
+from pipeline.team.connecting import for_login, parse, within
 from pipeline.verify.flaw import Flaw
 
 SHARED, UNSHARED = "shared", "no longer shared"
@@ -45,7 +42,8 @@ SHARED, UNSHARED = "shared", "no longer shared"
 class Joined:
     """What `init` or `join` did: the team's name, the login's person there, its folder, the first sync.
 
-    `aside` is where the memories are now that another team had left there, "" for none.
+    `aside` is where the memories are now that another team had left there, "" for none. Who `is_back` in a
+    team that they left has its memories there as they were; `aside` is what was changed there since.
     """
 
     team: str
@@ -53,14 +51,16 @@ class Joined:
     folder: str
     first: Synced
     aside: str = ""
+    is_back: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Invited:
-    """Who was let in: the team's name, and whether the server has that login by now."""
+    """Who was let in: the team's name, whether the server has that login by now, and their address there."""
 
     team: str
     may_log_in: bool
+    url: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,25 +80,25 @@ class Shared:
 class Parting:
     """What it means to leave the team: `is_last` is for its last active member.
 
-    `nobody_invites` is for one after whom nobody who is left may invite.
+    `nobody_invites` is for one after whom nobody who is left may invite. Of the memories there `own` are in
+    this person's name, and `unsent` were changed here and are not sent.
     """
 
     team: str
     is_last: bool
     nobody_invites: bool
-
-
-_THERE = ("members", "machines", "costs", "queue", "caps", "flying")
+    own: int = 0
+    unsent: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How this project stands with its team; six values are None where its database was not asked.
+    """How this project stands with its team; seven values are None where its database was not asked.
 
-    These are `members`, `machines`, `costs`, what calls of a model for the team cost by member and project,
-    `queue`, how far each member's backlog is, and `caps`, what is spent of each. `flying` is what this
-    login has under way in batches. `asked` counts the questions for a person, where two changed the same:
-    the `conflicts`.
+    These are `members`, `machines`, `costs`, what calls of a model for the team cost by member, project and
+    purpose, `queue`, how far each member's backlog is, and `caps`, what is spent of each. `flying` is what
+    this login has under way in batches, and `dream` when the team's memories were dreamt over, by whom, None
+    for never. `asked` counts the questions for a person, where two changed the same: the `conflicts`.
     """
 
     team: str
@@ -117,6 +117,7 @@ class Standing:
     queue: list[dict[str, Any]] | None
     caps: dict[str, dict[str, float]] | None
     flying: dict[str, Any] | None = None
+    dream: dict[str, Any] | None = None
     asked: int = 0
     conflicts: tuple[Conflict, ...] = ()
 
@@ -150,7 +151,8 @@ def invite(app: App, login: str, person: str) -> Invited:
         members.invite(connection, state.team, login, person)
         return members.may_log_in(connection, login)
 
-    return Invited(state.team_name, within(parse(state.remote), work))
+    known = within(parse(state.remote), work)
+    return Invited(state.team_name, known, for_login(state.remote, login))
 
 
 def join(app: App, name: str, url: str, tell: Tell = untold) -> Joined:
@@ -171,7 +173,7 @@ def join(app: App, name: str, url: str, tell: Tell = untold) -> Joined:
 
     team, person = within(parse(url), enter)
     shared = _shared(app, create=True)
-    kept, aside = Share.of(app.home, shared.store_path), ""
+    kept, aside, is_back = Share.of(app.home, shared.store_path), "", False
     with kept.locked():
         known = kept.read()
         if known is not None and known.team != team:
@@ -180,7 +182,17 @@ def join(app: App, name: str, url: str, tell: Tell = untold) -> Joined:
                 file=known.remote,
                 fix="`reverie team leave` first.",
             )
-        state = State(
+        if known is None and (left := kept.known_before(team)) is not None:
+            known, aside = left, rejoining.take_up(shared, kept, left)
+            is_back = True
+        elif known is None:
+            aside = rejoining.put_aside(shared, kept)
+        if known is not None:
+            repository = team_repository_of(kept, known)
+            repository.make()
+            repository.begin_anew()
+            known.remote, known.seen, known.person, known.strange = url, "", person, {}
+        state = known or State(
             remote=url,
             machine=machine_id(app.home),
             store=str(shared.store_path),
@@ -188,32 +200,9 @@ def join(app: App, name: str, url: str, tell: Tell = untold) -> Joined:
             team_name=name,
             person=person,
         )
-        if known is not None:
-            repository = team_repository_of(kept, known)
-            repository.make()
-            repository.begin_anew()
-            known.remote, known.seen, known.person, known.strange = url, "", person, {}
-        else:
-            aside = _put_aside(shared, kept)
-        kept.write(known or state)
+        kept.begin(state)
         turn.note_left(kept.folder, "")
-    return Joined(name, person, str(shared.store_path), now(app, unattended=True, tell=tell), aside)
-
-
-def _put_aside(shared: App, kept: Share) -> str:
-    """Move what a team that was left had in the folder of `shared` out of it; return where to, "" for none.
-
-    It is for that team alone: in this one it would go out, in this person's name.
-    """
-    store = shared.open_store(create=True)
-    if not any(document.memory.extra.get(AUTHOR) for document in store.scan().documents):
-        return ""
-    target = kept.folder / f"left-{zone.day(shared.clock.now())}-{new_id()[:8]}"
-    ensure_dir(kept.folder)
-    shutil.move(store.root, target)
-    ensure_dir(shared.store_path)
-    shared.follow(shared.open_store(create=True))
-    return str(target)
+    return Joined(name, person, str(shared.store_path), now(app, unattended=True, tell=tell), aside, is_back)
 
 
 def share(app: App, name: str) -> Shared:
@@ -304,7 +293,7 @@ def status(app: App, *, ask: bool = True) -> Standing:
     error = state.error
     try:
         if ask:
-            there = within(parse(state.remote), lambda connection: _people(connection, state.team))
+            there = within(parse(state.remote), lambda connection: figures(connection, state.team))
     except TeamError as failed:
         error = str(failed)
     else:
@@ -323,7 +312,7 @@ def status(app: App, *, ask: bool = True) -> Standing:
         [{"name": item.name, "why": item.why} for item in state.held.values()],
         [{"name": item.name, "why": item.why} for item in state.refused.values()],
         state.odd,
-        **{name: there.get(name) for name in _THERE},
+        **{name: there.get(name) for name in FIGURES},
         asked=len(conflicts),
         conflicts=conflicts,
     )
@@ -332,7 +321,7 @@ def status(app: App, *, ask: bool = True) -> Standing:
 def caps(app: App) -> dict[str, dict[str, float]]:
     """Return by span what the team's workers have spent together, and at most may."""
     state = _state_of(app)
-    return within(parse(state.remote), lambda connection: _caps(connection, state.team))
+    return within(parse(state.remote), lambda connection: caps_of(connection, state.team))
 
 
 def parting(app: App) -> Parting:
@@ -345,7 +334,9 @@ def parting(app: App) -> Parting:
     login, people = within(parse(state.remote), ask)
     others = [item for item in people if item.state == "active" and item.login != login]
     invites = any(item.may_invite for item in others)
-    return Parting(state.team_name, not others, not invites)
+    documents = _shared(app).open_store(create=True).scan().documents
+    mine = sum(item.memory.extra.get(AUTHOR) in (state.person, *state.names) for item in documents)
+    return Parting(state.team_name, not others, not invites, mine, _waiting(app, state))
 
 
 def leave(app: App) -> tuple[str, str]:
@@ -359,7 +350,8 @@ def leave(app: App) -> tuple[str, str]:
     shared = _shared(app)
     kept = Share.of(app.home, shared.store_path)
     with kept.locked():
-        kept.forget()
+        kept.leave()
+        heard.forget(kept.folder)
         shutil.rmtree(kept.repository, ignore_errors=True)
         turn.note_left(kept.folder, state.team_name)
     with app.ledger() as ledger:
@@ -386,57 +378,6 @@ def _shared(app: App, *, create: bool = False) -> App:
         app.open_store(create=True)
         ensure_dir(folder)
     return shared_of(app)
-
-
-def _people(connection: Any, team: str) -> dict[str, Any]:
-    """Return what `Standing` has of the database."""
-    schema.check(connection)
-    latest = members.latest_in(connection, team)
-    people = [
-        {
-            "login": visible_name(item.login),
-            "person": visible_name(item.person),
-            "state": item.state,
-            "since": item.since.isoformat(),
-        }
-        for item in members.members(connection, team)
-    ]
-    machines = [
-        {
-            "login": visible_name(item.login),
-            "machine": visible_name(item.machine),
-            "behind": max(0, latest - item.pulled_to),
-            "waiting": item.waiting,
-            "pulled": item.pulled_at.isoformat() if item.pulled_at else "",
-        }
-        for item in members.machines(connection, team)
-    ]
-    named = {item["login"]: item["person"] for item in people}
-    totals: dict[tuple[str, str], tuple[int, Decimal]] = {}
-    for cost in spending.costs(connection, team):
-        calls, dollars = totals.get((visible_name(cost.login), visible_name(cost.project)), (0, Decimal()))
-        totals[visible_name(cost.login), visible_name(cost.project)] = (
-            calls + cost.calls,
-            dollars + cost.dollars,
-        )
-    costs = [
-        {"person": named.get(login, login), "project": project, "calls": calls, "dollars": float(dollars)}
-        for (login, project), (calls, dollars) in sorted(totals.items())
-    ]
-    rows = [
-        {"person": named.get(item.login, item.login), **values_of(item)}
-        for item in queue.progress(connection, team)
-    ]
-    flying = values_of(batches.flying(connection, team))
-    flying["dollars"] = float(flying["dollars"])
-    return dict(zip(_THERE, (people, machines, costs, rows, _caps(connection, team), flying), strict=True))
-
-
-def _caps(connection: Any, team: str) -> dict[str, dict[str, float]]:
-    return {
-        span: {"spent": float(so_far), "cap": float(most)}
-        for span, (so_far, most) in spending.caps(connection, team).items()
-    }
 
 
 def _waiting(app: App, state: State) -> int:

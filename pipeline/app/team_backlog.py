@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.app.application import App
 from pipeline.app.batches import is_for_a_batch
-from pipeline.app.offered import state_of
+from pipeline.app.offered import shared_of, state_of
 from pipeline.core import paths
 from pipeline.core.errors import InputError, TeamError, UsageError
 from pipeline.ledger import conversation_states, conversations
 from pipeline.llm.budget import BATCH_SHARE
 from pipeline.sharing.state import Share, machine_id
-from pipeline.sharing.turn import turns
+from pipeline.sharing.turn import folder_of, turns
 from pipeline.store.ownership import access
-from pipeline.team import batches, members, queue, schema, spending
+from pipeline.team import batches, heard, members, queue, schema, spending
 from pipeline.team.connecting import parse, within
 from pipeline.team.queue import Wanted
 
@@ -36,11 +36,15 @@ SPANS = ("day", "month")
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What was given to a team's workers: transcripts that were not there yet, and what waits by now."""
+    """What was given to a team's workers: transcripts that were not there yet, and what waits by now.
+
+    Of these `canceling` are not given again: they are in batches that are to end, as a person said before.
+    """
 
     team: str
     transcripts: int
     waiting: int
+    canceling: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,22 +119,23 @@ def give(app: App, offered: Offer) -> Given:
         fresh_keys = {item.source_file for item in ready}
         wanted = _in_order([*ready, *before], offered)
 
-        def work(connection: Any) -> tuple[int, int]:
+        def work(connection: Any) -> tuple[int, int, queue.Left]:
             schema.check(connection)
             old = [item.key for item in wanted if item.key not in fresh_keys]
             known = queue.where_read(connection, state.team, old)
             lacking = [item for item in wanted if item.key not in known]
             again = queue.retry_failed(connection, state.team)
             added = queue.defer(connection, state.team, lacking)
-            return again + added, queue.open_of_mine(connection, state.team)
+            return again, added, queue.left_of_mine(connection, state.team)
 
         try:
-            added, waiting = within(parse(state.remote), work)
+            again, added, left = within(parse(state.remote), work)
         except TeamError:
             for key in fresh_keys:
                 conversation_states.take_back(ledger, key, now=now)
             raise
-    return Given(state.team_name, added, waiting)
+    heard.note_given(_folder(app), state.team_name, added, again, now.timestamp())
+    return Given(state.team_name, again + added, left.open, left.canceling)
 
 
 def _in_order(items: Sequence[Conversation], offered: Offer) -> list[Wanted]:
@@ -165,6 +170,7 @@ def take_back(app: App) -> TakenBack:
     with app.ledger() as ledger:
         for key in keys:
             conversation_states.take_back(ledger, key, now=app.clock.now())
+    heard.note_taken_back(_folder(app), len(keys))
     return TakenBack(len(keys), requests)
 
 
@@ -188,6 +194,11 @@ def bring_home(app: App) -> int:
         for key in unread:
             conversation_states.take_back(ledger, key, now=now)
     return len(unread)
+
+
+def _folder(app: App) -> Path:
+    """Return the folder in the home for the team's folder of this project."""
+    return folder_of(app.home, shared_of(app).store_path)
 
 
 def set_cap(app: App, span: str, dollars: str) -> dict[str, tuple[Decimal, Decimal]]:

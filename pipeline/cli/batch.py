@@ -129,7 +129,12 @@ def _tell_look(found: Look) -> None:
     waits = so_far.order.waits or (found.done.waiting if found.done else "")
     if waits and so_far.order.ended_at is None:
         output.talk(f"waiting: {waits}")
-    if so_far.order.ended_at is None:
+    if so_far.order.state == "canceling":
+        output.talk(
+            "It is being canceled, so nothing new is ordered. Once it has ended,"
+            " `reverie process --all --batch` orders what is left; this looks in now."
+        )
+    elif so_far.order.ended_at is None:
         output.talk(
             "The worker goes on with it, at the next session or by `reverie schedule`; this looks in now."
         )

@@ -116,6 +116,8 @@ def inbox_show(
         output.fields(_flat(found, said))
         tell_changes(preview.changes, preview.changes)
         tell_changes(preview.everywhere, preview.everywhere, " (for all projects)")
+        for text in found.get("sides", ()):
+            output.hanging("  - ", text)
         for text in words_said(found["payload"]):
             output.hanging("  said  ", text)
         if said.warning:

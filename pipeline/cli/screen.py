@@ -80,8 +80,9 @@ def _head(value: dict[str, Any], now: datetime, columns: int) -> list[str]:
     moved = [f"these memories were made at {_short(value['moved_from'])}"] if value["moved_from"] else []
     shared = ["others write in this folder too: it is changed at your word only"] if value["shared"] else []
     team = value["team"]
+    whose = (f"of {team['left']}, which you left," if team["left"] else "of the team") if team else ""
     theirs = (
-        [f"{count(team['memories'], 'memory', 'memories')} of the team in {_short(team['folder'])}"]
+        [f"{count(team['memories'], 'memory', 'memories')} {whose} in {_short(team['folder'])}"]
         if team
         else []
     )
@@ -113,10 +114,11 @@ def _unread(unread: dict[str, int], columns: int) -> list[str]:
 
 def _spend(spend: dict[str, Any]) -> list[str]:
     calls, tokens, dollars = spend["calls_hour"], spend["tokens_hour"], spend["dollars_day"]
+    aside = f", {spend['dollars_reserved']:.4f} reserved" if spend["dollars_reserved"] else ""
     rows = (
         ("calls", bar(*calls), f"{calls[0]:,} of {calls[1]:,} this hour"),
         ("tokens", bar(*tokens), f"{tokens[0]:,} of {tokens[1]:,} this hour"),
-        ("dollars", bar(*dollars), f"{dollars[0]:.4f} of {dollars[1]:.2f} in 24 h"),
+        ("dollars", bar(*dollars), f"{dollars[0]:.4f} of {dollars[1]:.2f} in 24 h{aside}"),
     )
     return ["", *(f"{name:<{_LABEL}} {drawn}  {text}" for name, drawn, text in rows)]
 

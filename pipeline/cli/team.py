@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
@@ -35,6 +36,9 @@ DatabaseOption = Annotated[
 PersonOption = Annotated[str, typer.Option("--as", metavar="PERSON", help="As whom the team sees them.")]
 
 
+_HOW_TO_SHARE = "`reverie share NAME` gives the team one of your memories."
+
+
 @team.command()
 def init(name: TeamName, database: DatabaseOption, person: PersonOption, as_json: JsonOption = False) -> None:
     """Found a team, and join it with this project.
@@ -44,6 +48,8 @@ def init(name: TeamName, database: DatabaseOption, person: PersonOption, as_json
     done = use_case.found_team(App(), name, database, person)
     output.data(done, lambda: _tell_joined(done), as_json=as_json)
     _end(done.first)
+    output.talk("`reverie team invite LOGIN --as PERSON` lets somebody join.")
+    output.talk(_HOW_TO_SHARE)
 
 
 @team.command()
@@ -57,7 +63,7 @@ def invite(
     done = use_case.invite(app, login, person)
     name = done.team
     output.data(
-        {"team": name, "login": login, "person": person, "login_exists": done.may_log_in},
+        {"team": name, "login": login, "person": person, "login_exists": done.may_log_in, "url": done.url},
         lambda: output.line(f"{person} may join {name} now"),
         as_json=as_json,
     )
@@ -66,7 +72,7 @@ def invite(
             f"The server has no login {login} yet. Who runs it makes one (`CREATE ROLE {login} LOGIN PASSWORD"
             " '…'`), or you meant another name."
         )
-    output.talk(f"They run, in their project: reverie team join {name} --database URL")
+    output.talk(f"They run, in their project: reverie team join {name} --database {shlex.quote(done.url)}")
 
 
 @team.command()
@@ -79,6 +85,7 @@ def join(name: TeamName, database: DatabaseOption, as_json: JsonOption = False) 
         done = use_case.join(App(), name, database, tell)
     output.data(done, lambda: _tell_joined(done), as_json=as_json)
     _end(done.first)
+    output.talk(_HOW_TO_SHARE)
 
 
 @team.command()
@@ -151,7 +158,19 @@ def leave(yes: AgreedOption = False, as_json: JsonOption = False) -> None:
     if back:
         output.talk(f"`reverie process` reads the {count(back, 'transcript')} that its workers had not read.")
     output.talk("That ends the membership of your login: its other machines and projects are out as well.")
-    output.talk(f"Its memories stay in {folder} as they are now; remove that folder if you don't want them.")
+    if found.own:
+        stay, where = (
+            "stays" if found.own == 1 else "stay",
+            "in the database" if found.is_last else "with the others",
+        )
+        output.talk(f"{count(found.own, 'memory', 'memories')} in your name {stay} {where}.")
+    if found.unsent:
+        what = "memory that was" if found.unsent == 1 else "memories that were"
+        output.talk(f"{found.unsent:,} {what} changed here did not go out, and will not.")
+    output.talk(
+        f"The team's memories stay in {folder} as they are now. Delete that folder if you don't want them;"
+        " if you come back, they are taken up from there."
+    )
 
 
 def share(name: MemoryName, yes: AgreedOption = False, as_json: JsonOption = False) -> None:
@@ -191,7 +210,11 @@ def unshare(name: MemoryName, as_json: JsonOption = False) -> None:
 
 def _tell_joined(done: Joined) -> None:
     output.line(f"In the team {done.team} as {done.person}; its memories are in {done.folder}")
-    if done.aside:
+    if done.is_back:
+        output.line("You are back: what it had when you left is in team/ still, now up to date")
+        if done.aside:
+            output.line(f"What was changed there since is not sent; it is kept in {done.aside}")
+    elif done.aside:
         output.line(f"What was in team/ before is not sent to this team; it is kept in {done.aside}")
     _tell(done.first)
 
@@ -243,12 +266,12 @@ def _tell_status(app: App, found: Standing) -> None:
         [(row["person"], *(f"{number:,}" for number in row["numbers"])) for row in in_step.queues(found)],
     )
     _tell_rows(
-        ("member", "project", "calls", "cost"),
-        [
-            (row["person"], row["project"], f"{row['calls']:,}", f"${row['dollars']:.4f}")
-            for row in found.costs or ()
-        ],
+        in_step.COSTS,
+        in_step.costs_of(found),
     )
+    if about := in_step.about_costs(found):
+        output.line()
+        output.hanging("", about)
 
 
 def _member(row: Mapping[str, Any], machines: Sequence[Mapping[str, Any]]) -> tuple[str, str, str]:

@@ -53,13 +53,18 @@ def give(
         output.data({"given": 0}, lambda: output.line(_NOT_GIVEN), as_json=as_json)
         return
     given = team_backlog.give(app, offered)
-    text = f"{count(given.transcripts, 'transcript')} given to {given.team}, {given.waiting:,} wait there"
-    output.data(
-        {"team": given.team, "given": given.transcripts, "waiting": given.waiting},
-        lambda: output.line(text),
-        as_json=as_json,
-    )
-    if given.waiting:
+    waiting = given.waiting - given.canceling
+    text = f"{count(given.transcripts, 'transcript')} given to {given.team}, {waiting:,} wait there"
+    values = {"team": given.team, "given": given.transcripts, "waiting": waiting}
+    output.data({**values, "canceling": given.canceling}, lambda: output.line(text), as_json=as_json)
+    if given.canceling:
+        are = "is" if given.canceling == 1 else "are"
+        output.talk(
+            f"{count(given.canceling, 'transcript')} that you canceled {are} still in batches under way, and"
+            " not given again. Once the worker has ended these (`reverie worker --team --once`), this command"
+            " gives what they left."
+        )
+    if waiting:
         output.talk("`reverie worker --team` reads them, on each machine of yours that has the transcripts.")
 
 

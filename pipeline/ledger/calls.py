@@ -196,6 +196,19 @@ def spent(ledger: Ledger, *, now: Moment, run_id: str = "") -> Spent:
     return Spent(run_calls, calls, tokens, dollars)
 
 
+def reserved(ledger: Ledger, *, now: Moment) -> float:
+    """Return how many of the dollars that count in the last day are set aside for calls under way."""
+    return float(
+        ledger.value(
+            "SELECT coalesce(sum(dollars), 0.0) FROM (SELECT id, dollars FROM model_calls"
+            " WHERE started_at > ? AND ended_at IS NULL AND sent UNION SELECT id, dollars FROM model_calls"
+            " INDEXED BY calls_batch WHERE batch <> '' AND ended_at IS NULL"
+            " AND batch IN (SELECT id FROM batches WHERE state IN ('written', 'sent')))",
+            (seconds(now) - DAY,),
+        )
+    )
+
+
 def _settle(ledger: Ledger, now: float) -> None:
     """Let calls that were entered ahead of `now` count from now on: they hold up one window only."""
     latest = ledger.value("SELECT max(started_at) FROM model_calls")

@@ -16,8 +16,9 @@ class Spell:
     """The calls of one purpose and model in one quarter of an hour, which begins at `at` (epoch seconds).
 
     `estimated` counts those whose tokens no provider counted; their part of the dollars is by itself.
-    `failed` counts those that brought no usable reply, and `running` those under way; `batched` says that
-    all were asked in batches.
+    `failed` counts those that brought no usable reply, and `running` those under way, for which
+    `reserved_dollars` is set aside: nobody knows yet what they cost. `batched` says that all were asked in
+    batches.
     """
 
     at: float
@@ -34,6 +35,7 @@ class Spell:
     cache_read_tokens: int
     dollars: float
     estimated_dollars: float
+    reserved_dollars: float
 
 
 def spells(ledger: Ledger, *, since: Moment) -> Iterator[Spell]:
@@ -45,7 +47,8 @@ def spells(ledger: Ledger, *, since: Moment) -> Iterator[Spell]:
         " sum(estimated) AS estimated, sum(input_tokens) AS input_tokens,"
         " sum(output_tokens) AS output_tokens, sum(cache_write_tokens) AS cache_write_tokens,"
         " sum(cache_read_tokens) AS cache_read_tokens, sum(dollars) AS dollars,"
-        " sum(iif(estimated, dollars, 0.0)) AS estimated_dollars"
+        " sum(iif(estimated, dollars, 0.0)) AS estimated_dollars,"
+        " sum(iif(ended_at IS NULL, dollars, 0.0)) AS reserved_dollars"
         " FROM model_calls WHERE started_at >= ? AND sent GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4",
         (seconds(since),),
     ):

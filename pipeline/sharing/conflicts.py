@@ -66,6 +66,31 @@ class Conflict:
             return "leaves out the second", "keeps both"
         return "leaves it out", "keeps it"
 
+    @property
+    def parties(self) -> tuple[str, str]:
+        """Return who the two are."""
+        first, second = (item.by or "somebody" for item in self.sides)
+        return first, second
+
+    @property
+    def because(self) -> str:
+        """Return why a person is asked, with the names of the two, and what a yes does."""
+        first, second = self.parties
+        if self.sides[0].did == WROTE and first == second:
+            return f"{first} wrote one sentence in two ways, and both stand; a yes leaves the earlier one out"
+        return _BECAUSE[self.sides[0].did].format(first, second)
+
+
+_BECAUSE = {
+    WROTE: "{0} and {1} wrote one sentence otherwise, and both stand; a yes leaves out what {1} wrote, which"
+    " is earlier",
+    LEFT_OUT: "{0} left a sentence out that {1} changed; a yes leaves the changed one out, too",
+    TOOK_AWAY: "{0} took it away, and {1} changed it; a yes takes it away everywhere",
+    FORGOT: "{0} forgot it, and {1} had added to it; what was added stands, and a yes takes that away"
+    " everywhere, too",
+}
+"""Why a person is asked, by what the first of the two did."""
+
 
 def conflicts_of(share: Share, state: State, store: Store, ledger: Ledger) -> list[Conflict]:
     """Return those of the memories of `store` that nobody here has decided, by name."""

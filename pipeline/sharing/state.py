@@ -165,6 +165,29 @@ class Share:
         for name in (turn.FILE, self.file.name):
             (self.folder / name).unlink(missing_ok=True)
 
+    def leave(self) -> None:
+        """Be in step with nothing, and keep what is known for who comes back to the same team."""
+        if self.file.is_file():
+            self.file.replace(self._left)
+        self.forget()
+
+    def known_before(self, team: str) -> State | None:
+        """Return what was known as this person left `team`, None where they did not, or it can't be read."""
+        try:
+            found = self._read(self._left)
+        except InputError:
+            return None
+        return found if found is not None and found.team == team else None
+
+    def begin(self, state: State) -> None:
+        """Keep `state`, and nothing of what was left before."""
+        self.write(state)
+        self._left.unlink(missing_ok=True)
+
+    @property
+    def _left(self) -> Path:
+        return self.folder / "left.json"
+
     @property
     def repository(self) -> Path:
         """Return the bare repository."""
@@ -187,8 +210,11 @@ class Share:
 
     def read(self) -> State | None:
         """Return what is known, None where the store is kept in step with nothing."""
+        return self._read(self.file)
+
+    def _read(self, file: Path) -> State | None:
         try:
-            held: Any = orjson.loads(self.file.read_bytes())
+            held: Any = orjson.loads(file.read_bytes())
             if not isinstance(held, dict) or held.pop("version", None) != _STATE_OF_SYNC:
                 raise ValueError("it is of another version")
             held.pop("odd", None)  # As it was kept before: lines without their places.
@@ -202,7 +228,7 @@ class Share:
         except (OSError, ValueError, TypeError, AttributeError) as error:
             raise InputError(
                 f"what is known of the sync can't be read: {error}",
-                file=str(self.file),
+                file=str(file),
                 fix="Delete it, then `reverie sync init` with the remote; nothing is lost by that.",
             ) from error
         return state

@@ -23,7 +23,7 @@ from pipeline.sharing.repository import BRANCH, INCOMING, Repository
 from pipeline.sharing.revisions import FORGOTTEN, REVISIONS, Note, Record, Revision, read_record, records_in
 from pipeline.sharing.state import Tell, untold
 from pipeline.store.files import document
-from pipeline.team import members, revisions, schema
+from pipeline.team import heard, members, revisions, schema
 from pipeline.team.connecting import Address, parse, within
 
 _WAITS = "Nothing is lost: what waits goes out the next time."
@@ -116,12 +116,19 @@ class TeamRepository(Repository):
                 raise RefusedError(f"{error}: {shown}", file=self.remote, fix=error.fix) from error
 
     def note(self, *, waiting: int) -> None:
-        """Tell the team how far this machine has read, its own revisions among it, and what waits here."""
+        """Tell the team how far this machine has read, its own revisions among it, and what waits here.
+
+        What it has to say of its dream and of a backlog is heard.
+        """
         self.fetch()
+
+        def work(connection: Any) -> None:
+            read_to = self._read_to()[0]
+            revisions.note_pull(connection, self.team, self.machine, read_to=read_to, waiting=waiting)
+            heard.hear(connection, self.team, self.path.parent, members.names(connection, self.team))
+
         with self._as_of_a_remote():
-            self._ask(
-                revisions.note_pull, self.team, self.machine, read_to=self._read_to()[0], waiting=waiting
-            )
+            self._ask(work)
 
     def _who(self, connection: Any) -> dict[str, list[str]]:
         """Return the names of each login, the present one first. Raises TeamError for who is in no more."""

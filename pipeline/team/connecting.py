@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
 from pipeline.core.errors import ConfigError, TeamError, UnreachableTeamError
 from pipeline.core.extras import how_to_install
@@ -32,6 +32,7 @@ KEYS = frozenset(
     ("sslmode", "sslrootcert", "sslcert", "sslkey", "connect_timeout", "channel_binding", "krbsrvname")
 )
 """What an address may say beside host, port, login and database."""
+_FILES = frozenset(("sslrootcert", "sslcert", "sslkey"))
 PROVEN = frozenset(("verify-full", "verify-ca"))
 """Values of ``sslmode`` by which a server must prove who it is."""
 CONNECT_SECONDS = 10
@@ -91,6 +92,16 @@ def parse(url: str) -> Address:
         "dbname": unquote(parts.path[1:]) or "postgres"
     }
     return Address(url, found | given | _proof(host, given))
+
+
+def for_login(url: str, login: str) -> str:
+    """Return the address `url` as `login` gives it: without what lies on another's disk."""
+    parts = urlsplit(url)
+    given = [
+        (key, value) for key, value in parse_qsl(parts.query, keep_blank_values=True) if key not in _FILES
+    ]
+    place = f"{quote(login, safe='')}@{parts.netloc.rpartition('@')[2]}"
+    return urlunsplit((parts.scheme, place, parts.path, urlencode(given), ""))
 
 
 def _port(port: int | None) -> str:

@@ -25,6 +25,22 @@ class Since:
     latest: int
 
 
+@record
+class Last:
+    """The last dream over a team's memories: whose machine it was, and when (epoch seconds)."""
+
+    login: str
+    at: float
+
+
+def last(connection: psycopg.Connection[Any], team: str) -> Last | None:
+    """Return the last dream over the memories of `team`, None before the first."""
+    row = connection.execute(
+        "SELECT login, extract(epoch FROM at)::float8 FROM dream WHERE team = %s", [team]
+    ).fetchone()
+    return Last(*row) if row else None
+
+
 def since_last(connection: psycopg.Connection[Any], team: str) -> Since:
     """Return what came since the last dream over the memories of `team`."""
     row = connection.execute(

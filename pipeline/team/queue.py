@@ -100,6 +100,21 @@ class Progress:
     read: int
 
 
+@record
+class Left:
+    """What is left of the transcripts of one login: how many are open, how many failed for good.
+
+    Of the open ones `canceling` are in a batch that is under way and is to end; `canceled` were left by such
+    a one, and have not failed. `at` is when that was so (epoch seconds).
+    """
+
+    open: int
+    failed: int
+    canceling: int
+    canceled: int
+    at: float
+
+
 def defer(connection: psycopg.Connection[Any], team: str, wanted: Sequence[Wanted]) -> int:
     """Put `wanted` into the queues of whoever asks, in that order; return how many were not there yet."""
     from procrastinate.jobs import Job
@@ -308,6 +323,21 @@ def open_of_mine(connection: psycopg.Connection[Any], team: str) -> int:
         {"team": team},
     ).fetchone()
     return int(row[0]) if row else 0
+
+
+def left_of_mine(connection: psycopg.Connection[Any], team: str) -> Left:
+    """Return what is left of the transcripts of whoever asks."""
+    row = connection.execute(
+        "SELECT count(*) FILTER (WHERE status IN ('todo', 'doing')),"
+        " count(*) FILTER (WHERE status = 'failed' AND NOT args ? 'canceled'),"
+        " count(*) FILTER (WHERE status = 'doing' AND args ? 'canceled'),"
+        " count(*) FILTER (WHERE status = 'failed' AND args ? 'canceled'),"
+        " extract(epoch FROM clock_timestamp())::float8 FROM procrastinate_jobs"
+        " WHERE queue_name LIKE left(backlog_queue(%s, ''), 14) || '/%%'",
+        [team],
+    ).fetchone()
+    assert row is not None
+    return Left(*row)
 
 
 def progress(connection: psycopg.Connection[Any], team: str) -> tuple[Progress, ...]:

@@ -25,6 +25,20 @@ _AT_THE_DOOR = (
 """Words of a refused connection, which carries no SQLSTATE: where the server speaks another language than
 English, and no password is missing, it counts as one that can't be reached."""
 
+_DENIED = (
+    (
+        "function found_team",
+        "this login may not found a team in that database",
+        "Ask to be invited to one that is there. Or who set the database up lets it:"
+        " GRANT EXECUTE ON FUNCTION reverie_team.found_team(text, text) TO LOGIN.",
+    ),
+    (
+        "for database",
+        "this login may not set that database up for teams",
+        "Who runs it does so first, or lets it: GRANT CREATE ON DATABASE NAME TO LOGIN.",
+    ),
+)
+"""Words of PostgreSQL's own refusals, and what each means to a person."""
 _FAULT = "This should not happen; tell it to whoever looks after Reverie."
 _GONE = ("there is no such team in the database any more", "Ask whoever keeps the database.")
 _ANOTHER = "Name another one with --as."
@@ -94,6 +108,8 @@ def refused(error: psycopg.Error) -> TeamError:
         reason, fix = _broken(error.diag.constraint_name or "")
         return TeamError(reason or f"the database says: {text}", fix=fix or _FAULT)
     if isinstance(error, errors.InsufficientPrivilege):
+        if found := next((row for row in _DENIED if row[0] in text), None):
+            return TeamError(found[1], fix=found[2])
         return TeamError(f"the database refuses: {text}", fix="Ask who founded the team for it.")
     if isinstance(error, errors.UndefinedTable | errors.InvalidSchemaName | errors.UndefinedFunction):
         return TeamError(

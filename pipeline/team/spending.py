@@ -61,6 +61,16 @@ class Cost:
     written_tokens: int
 
 
+@record
+class Reserve:
+    """What is set aside for calls of one login that are not settled: how many, for how much at most."""
+
+    project: str
+    purpose: str
+    calls: int
+    dollars: Decimal
+
+
 def set_cap(connection: psycopg.Connection[Any], team: str, span: str, dollars: Decimal | None) -> None:
     """Let `team` spend at most `dollars` a `span`, "day" or "month" in UTC; None takes the cap away."""
     connection.execute("SELECT set_cap(%s, %s, %s)", [team, span, dollars])
@@ -160,6 +170,16 @@ def costs(connection: psycopg.Connection[Any], team: str) -> tuple[Cost, ...]:
             "SELECT * FROM costs(%s)", [team]
         )
     )
+
+
+def reserved(connection: psycopg.Connection[Any], team: str) -> tuple[Reserve, ...]:
+    """Return what is reserved and not settled of whoever asks, by project and purpose."""
+    rows = connection.execute(
+        "SELECT project, purpose, count(*), sum(reserved) FROM call"
+        " WHERE team = %s AND login = session_user AND state = 'reserved' GROUP BY 1, 2",
+        [team],
+    )
+    return tuple(Reserve(*row) for row in rows)
 
 
 def _answer(connection: psycopg.Connection[Any], sql: str, given: list[Any]) -> Any:

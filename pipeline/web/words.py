@@ -41,7 +41,7 @@ _DEEDS = {
     "promote": "for all projects",
     "cited": "your words?",
     "conflict": "written twice",
-    "sync": "two machines",
+    "sync": "two versions",
     "team": "to share",
 }
 """What a proposal or a dream's operation comes to, by the last part of its kind."""
@@ -56,7 +56,7 @@ _QUESTIONS = {
     "insight": "Does this follow from them?",
     "promote": "Does this hold in all your projects?",
     "cited": "Did you say this, and mean it?",
-    "sync": "Two machines wrote it otherwise: which holds?",
+    "sync": "Two did otherwise with “{name}”: which holds?",
     "team": "Shall the team get this?",
 }
 """What each asks first, in a person's words."""

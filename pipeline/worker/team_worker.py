@@ -35,7 +35,7 @@ from pipeline.domain.job import Job
 from pipeline.intake.ingest import ingest_file, stat_of
 from pipeline.ledger import conversation_states, runs
 from pipeline.record import changing, field
-from pipeline.team import dreams, leases, looking, queue
+from pipeline.team import dreams, heard, leases, looking, queue, spending
 from pipeline.team.dreams import Since
 from pipeline.team.looking import Look
 from pipeline.team.queue import Item, Waiting
@@ -227,6 +227,7 @@ class TeamWorker:
     def _dream_over(self, table: Table, token: str, calls: TeamCalls) -> None:
         from pipeline.sharing.run import sync
         from pipeline.sharing.state import Share
+        from pipeline.sharing.turn import folder_of
 
         folder = table.served.folder
         assert folder is not None, "its caller has looked"
@@ -248,6 +249,7 @@ class TeamWorker:
             self._tell(f"dream over {table.served.name}: a part failed, and it is tried again")
             return
         if table.ask(dreams.note, token, self._machine, latest):
+            heard.note_dream(folder_of(context.home, folder), context.clock.now().timestamp())
             waits = count(sum(bool(row["to_inbox"]) for row in report.refused), "proposal")
             self._tell(f"dream over {table.served.name}: {report.word}, {waits} for the inbox")
 

@@ -49,6 +49,7 @@ def test_two_wordings_are_told_with_their_machines_until_they_are_settled(pair):
     assert found.since == max(item.at for item in found.sides)
     (row,) = inbox.waiting(desk.app)
     assert found.number == row["id"]
+    assert row["reason"].startswith(f"this machine and machine {other} wrote one sentence otherwise")
     inbox.accept(desk.app, found.number)
     exchange(desk, laptop)
     for machine in pair:

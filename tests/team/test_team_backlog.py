@@ -1,12 +1,15 @@
 """A backlog that a team's workers read: each transcript once, by one machine, within the caps of all."""
 
 import json
+import time
 from decimal import Decimal
 
 import pytest
 
 from pipeline.core.errors import TeamError
-from pipeline.team import leases, looking, queue, spending
+from pipeline.recall.live import person
+from pipeline.recall.live.announced import Seen
+from pipeline.team import heard, leases, looking, queue, spending
 from tests.support.loopback import serving, well
 from tests.support.team_machines import Machine, keep_facts, said_in, talk, telling
 
@@ -65,6 +68,43 @@ def test_what_is_given_is_read_by_whoever_has_it_and_by_nobody_else(work, laptop
     for project in range(3):
         both = {telling(project), telling(project + 3)}
         assert [box for box in boxes if both <= box.facts().keys()]
+
+
+def at_start(laptop, now):
+    """What a person reads at the start of a session of theirs."""
+    home = laptop.env["REVERIE_HOME"]
+    return person.at_start(home, {}, Seen(home, str(laptop.store)), now, since=0, problems=[], plugin=False)
+
+
+def test_who_gave_it_is_told_once_that_all_is_read(work, laptop, tmp_path, api):
+    give(laptop)
+    status = " ".join(laptop.reverie("status").stdout.split())
+    assert "of the 6 sessions that you gave to its workers, 6 are still to be read" in status
+    assert "that you gave" not in at_start(laptop, time.time())
+    box = Machine(tmp_path / "box", api.environment, laptop.projects)
+    assert ended(box.begin(work.name, work.server.url("ann"), "--until-empty"))[0] == 0
+    assert laptop.reverie("team", "sync").returncode == 0
+    read = f"the workers of {work.name} have read the 6 sessions that you gave them"
+    assert read in " ".join(laptop.reverie("status").stdout.split())
+    now = time.time()
+    assert f"Reverie: {read}." in at_start(laptop, now)
+    assert laptop.reverie("team", "sync").returncode == 0
+    assert "that you gave" not in at_start(laptop, now + 60) + at_start(laptop, now + 2 * 86_400)
+    # It is no news for ever.
+    assert "that you gave" not in laptop.reverie("status", REVERIE_NOW="2099-01-01T00:00:00Z").stdout
+    assert "that you gave" not in box.reverie("status").stdout
+
+
+def test_what_is_given_in_two_steps_and_taken_back_is_counted(tmp_path):
+    heard.note_given(tmp_path, "ours", 4, 0, 100.0)
+    heard.note_given(tmp_path, "ours", 2, 0, 200.0)
+    assert "of the 6 sessions that you gave to its workers, 6 are" in heard.read(tmp_path).backlog(200.0)
+    heard.note_taken_back(tmp_path, 5)
+    assert "of the 1 session that" in heard.read(tmp_path).backlog(200.0)
+    heard.note_taken_back(tmp_path, 1)
+    assert heard.read(tmp_path).backlog(200.0) == ""
+    (tmp_path / heard.FILE).write_text('{"odd": 1}')
+    assert heard.read(tmp_path) == heard.Heard()
 
 
 def test_another_login_sees_nothing_of_it_and_gets_nothing_done(work, laptop):

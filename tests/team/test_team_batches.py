@@ -284,6 +284,10 @@ def test_canceled_ones_are_taken_back_and_what_was_answered_is_kept(work, laptop
     look(work, box)
     found = laptop.told("process", "--team", "--cancel")
     assert found == {"taken_back": 0, "requests_in_batches": NUMBER}
+    again = laptop.told("process", "--all", "--team", "--batch", "--yes")
+    assert (again["given"], again["waiting"], again["canceling"]) == (0, 0, NUMBER)
+    told = laptop.reverie("process", "--all", "--team", "--batch", "--yes").stderr
+    assert f"{NUMBER} transcripts that you canceled are still in batches under way" in " ".join(told.split())
     code, _, err = look(work, box)
     assert code == 0, err
     assert api.batches[0].canceling
@@ -293,6 +297,8 @@ def test_canceled_ones_are_taken_back_and_what_was_answered_is_kept(work, laptop
     assert len(api.batches) == 1
     assert (asked(api), api.single) == (({}, 0), [])
     assert spent(work) == 0
+    assert laptop.reverie("team", "sync").returncode == 0
+    assert "sessions that you gave" not in laptop.reverie("status").stdout
     assert laptop.told("process", "--team", "--cancel")["taken_back"] == NUMBER
     assert work.as_("ann", queue.open_of_mine, work.team) == 0
     # They are the laptop's again.

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline import config
-from pipeline.app import team
+from pipeline.app import memories, team
 from pipeline.app.writing import Change, update_memory
 from pipeline.core.errors import InputError, TeamError, UnreachableTeamError
 from pipeline.ledger import jobs, open_ledger
@@ -94,6 +94,52 @@ def test_who_comes_back_to_a_team_takes_nobodys_words_for_their_own(pair, work):
     assert team.join(bob.app, work.name, bob.url).first.told == 0
     team.now(ann.app)
     assert ann.texts() == bob.texts() == {name: ("We deploy on Mondays.", "Ann")}
+
+
+def test_who_comes_back_goes_on_with_what_lay_there(pair, work):
+    ann, bob = pair
+    for text in ("We deploy on Mondays.", "The port is 8080.", "The crane is green."):
+        team.share(ann.app, ann.add(text))
+    team.share(bob.app, bob.add("The host is heron."))
+    team.now(ann.app)
+    deploy, port, crane, host = sorted(
+        bob.texts(), key=lambda name: ("deploy" not in name, "port" not in name, name)
+    )
+    folder = shared(bob).store_path
+    team.leave(bob.app)
+    # What was kept, written anew, taken away and made there while he was out.
+    before = (folder / f"{deploy}.md").stat().st_ino
+    (folder / f"{port}.md").write_text((folder / f"{port}.md").read_text().replace("8080", "1"))
+    (folder / f"{crane}.md").unlink()
+    memories.add(shared(bob), "The key is under the mat.", kind="project", force=True)
+    team.share(ann.app, ann.add("The lid is blue."))
+    work.as_("ann", members.invite, work.team, "bob", "Bob")
+    joined = team.join(bob.app, work.name, bob.url)
+    assert (joined.is_back, joined.first.told, joined.first.error, joined.first.held) == (True, 0, "", [])
+    assert sorted(item.name for item in Path(joined.aside).iterdir()) == [
+        "the-key-is-under-the-mat.md",
+        f"{port}.md",
+    ]
+    assert (folder / f"{deploy}.md").stat().st_ino == before
+    team.now(ann.app)
+    assert ann.texts() == bob.texts()
+    assert {text for text, _ in bob.texts().values()} == {
+        "We deploy on Mondays.",
+        "The port is 8080.",
+        "The crane is green.",
+        "The host is heron.",
+        "The lid is blue.",
+    }
+    assert bob.texts()[host] == ("The host is heron.", "Bob")
+    # It is as if he had never been away: he says no more to what is his, and takes it back.
+    bob.wait(hours=1)
+    team.unshare(bob.app, host)
+    team.now(ann.app)
+    assert host not in ann.texts()
+    team.leave(bob.app)
+    work.as_("ann", members.invite, work.team, "bob", "Bob")
+    assert team.join(bob.app, work.name, bob.url).aside == ""
+    assert ann.texts() == bob.texts()
 
 
 def test_a_file_of_anothers_that_lies_there_goes_out_in_nobodys_name(pair, another):

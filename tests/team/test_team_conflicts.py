@@ -5,9 +5,11 @@ import pytest
 from pipeline.app import inbox, team
 from pipeline.app.in_step import heading_of, sides_of
 from pipeline.app.offered import replaced_of_others, shared_of
+from pipeline.app.proposals import proposer
 from pipeline.app.status import overview
 from pipeline.app.undoing import take_back
 from pipeline.app.writing import Change, update_memory
+from pipeline.cli.inbox import inbox_show
 from pipeline.web.visit import Setting
 from tests.web.conftest import Browser
 
@@ -53,6 +55,28 @@ def test_both_see_the_wordings_with_their_names_and_what_settles_it(parted):
         team.now(person.app)
         assert not team.status(person.app).conflicts
     assert bob.texts()["deploy-day"][0] == "We deploy on Sundays. The port is 8080."
+
+
+def test_the_inbox_names_the_two_as_the_status_does(parted, monkeypatch, capsys):
+    ann, bob = parted
+    (row,) = inbox.waiting(shared_of(ann.app))
+    assert proposer(row) == "Bob and you"
+    assert row["reason"] == (
+        "Bob and you wrote one sentence otherwise, and both stand; a yes leaves out what you wrote, which is"
+        " earlier"
+    )
+    (theirs,) = inbox.waiting(shared_of(bob.app))
+    assert proposer(theirs) == "you and Ann"
+    monkeypatch.setenv("REVERIE_HOME", str(ann.app.home))
+    inbox_show(row["id"], store=ann.store / "team")
+    printed = capsys.readouterr().out
+    assert "proposed by      Bob and you\n" in printed
+    assert "  - Bob wrote, 2026-11-20 11:00: “We deploy on Sundays.”\n" in printed
+    page = Browser(Setting(folder=ann.store.parent, secret=b"s3cret", store=ann.store / "team"))
+    shown = " ".join(page.get(f"inbox?item={row['id']}").text.split())
+    assert f"number {row['id']}, from Bob and you" in shown
+    assert "It waits because Bob and you wrote one sentence otherwise" in shown
+    assert "machine" not in shown[shown.index("data-number") : shown.index("More about it")]
 
 
 def test_what_was_decided_here_is_counted_no_more(parted):

@@ -82,7 +82,12 @@ def serve(machine):
 
 def test_one_machine_dreams_and_a_yes_makes_it_so_for_all(both):
     ann, bob = both["ann"], both["bob"]
+    assert "dream      none yet" in ann.reverie("status").stdout
     assert "1 proposal for the inbox" in serve(ann)
+    assert "; the team's was just now, by you" in " ".join(ann.reverie("status").stdout.split())
+    assert "dreamt        just now, by Ann" in bob.reverie("team", "status").stdout
+    assert bob.reverie("team", "sync").returncode == 0
+    assert "; the team's was just now, by Ann" in " ".join(bob.reverie("status").stdout.split())
     # It is Ann's turn that was; nothing new came since.
     assert "dream" not in serve(bob)
     assert len(bodies(ann)) == 6

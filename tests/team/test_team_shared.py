@@ -6,11 +6,14 @@ from decimal import Decimal
 
 import pytest
 
-from pipeline.app import explaining, listing, recall, team, undoing
+from pipeline.app import browsing, explaining, in_step, listing, memories, recall, search, team, undoing
+from pipeline.app.application import App
+from pipeline.app.offered import shared_of
 from pipeline.app.selecting import Filter
 from pipeline.app.writing import Change, update_memory
 from pipeline.core.errors import InputError, TeamError
 from pipeline.core.ids import digest
+from pipeline.recall.live.session_start import _index, _lines, _words
 from pipeline.server import lean
 from pipeline.team import spending
 from pipeline.team.revisions import Outgoing
@@ -204,12 +207,23 @@ def test_status_names_what_each_member_spent_on_each_project(pair, work):
         ("ann", "till", "0.5"),
     )
     for number, (login, project, dollars) in enumerate(spent):
-        call = spending.Call(str(uuid.uuid4()), "laptop", project, "extraction", f"work-{number}")
+        call = spending.Call(str(uuid.uuid4()), "laptop", project, "extract.turn", f"work-{number}")
         work.as_(login, spending.reserve, work.team, call, Decimal(1))
         done = {"dollars": Decimal(dollars), "read_tokens": 10, "written_tokens": 1}
         work.as_(login, spending.settle, work.team, call, "{}", **done)
-    found = [tuple(row.values()) for row in team.status(bob.app).costs]
-    assert found == [("Ann", "shop", 2, 0.03), ("Ann", "till", 1, 0.5), ("Bob", "shop", 1, 0.05)]
+    for login, dollars in (("ann", "0.25"), ("bob", "0.20")):
+        call = spending.Call(str(uuid.uuid4()), "laptop", "shop", "extract.verify", f"verify-{login}")
+        work.as_(login, spending.reserve, work.team, call, Decimal(dollars))
+    found = team.status(bob.app)
+    assert in_step.costs_of(found) == [
+        ("Ann", "shop", "Reading turns", "2", "$0.03"),
+        ("Ann", "shop", "Second reader of a conversation", "1", "$0.25"),
+        ("Ann", "till", "Reading turns", "1", "$0.50"),
+        ("Bob", "shop", "Reading turns", "1", "$0.05"),
+        ("Bob", "shop", "Second reader of a conversation", "1", "$0.20, $0.20 reserved"),
+    ]
+    assert [row["reserved"] for row in found.costs] == [None, None, None, 0, 0.2]
+    assert "Of yours there is 1 call, for $0.20;" in in_step.about_costs(found)
 
 
 def test_who_is_not_invited_joins_nothing(work, tmp_path, monkeypatch):
@@ -288,6 +302,54 @@ def test_a_database_from_a_backup_is_noticed_and_gets_back_what_is_known(pair, w
         assert person.texts() == before
     records = [row.author for row in work.read("ann") if row.author != "eve"]
     assert sorted(records) == ["ann", "ann", "ann", "bob"]
+
+
+def test_who_shared_it_is_told_it_once(pair, work, tmp_path):
+    _, bob = pair
+    project = tmp_path / "shop"
+    project.mkdir()
+    whole = App(folder=project)
+    whole.clock = bob.clock
+    team.join(whole, work.name, work.server.url("ann"))
+    for name, text in (("deploy-window", "The deploy window opens on Mondays."), ("port", "The port is 80.")):
+        memories.add(whole, text, kind="project", name=name, force=True)
+    team.share(whole, "deploy-window")
+    team.now(bob.app)
+    rows, _ = listing.live(whole, None)
+    assert [(row.name, row.scope, row.by) for row in rows] == [
+        ("deploy-window", "shared", "the user"),
+        ("port", "project", "the user"),
+    ]
+    (hit,) = search.search(whole, "deploy window")
+    assert (hit.scope, hit.store) == ("shared", str(whole.store_path))
+    for scope, names in (("team", ["deploy-window"]), ("project", ["deploy-window", "port"]), ("user", [])):
+        shown, _, _ = browsing.browse(whole, browsing.Wanted(scope=scope), limit=9)
+        assert sorted(item.row.name for item in shown) == names
+    (recalled,) = recall.recall(whole, "when does the deploy window open on Mondays?").items
+    assert (recalled.store, recalled.by) == (str(whole.store_path), "the user")
+    # What Bob makes of it is not hers any more, and stands apart.
+    bob.wait(hours=1)
+    change = Change(content="The deploy window opens on Fridays.")
+    update_memory(shared_of(bob.app), shared_of(bob.app).open_store(), "deploy-window", change)
+    team.now(bob.app)
+    team.now(whole)
+    rows, _ = listing.live(whole, None)
+    assert [(row.name, row.scope) for row in rows if row.name == "deploy-window"] == [
+        ("deploy-window", "project"),
+        ("deploy-window", "team"),
+    ]
+
+
+def test_the_start_of_a_session_tells_nobody_their_own_as_the_teams(pair):
+    ann, bob = pair
+    team.share(ann.app, ann.add("We deploy on Mondays."))
+    team.now(bob.app)
+    team.share(bob.app, bob.add("The port is 8080."))
+    team.now(ann.app)
+    for person, theirs in ((ann, "The port is 8080."), (bob, "We deploy on Mondays.")):
+        known = {_words(line) for line in _lines(str(person.store / "MEMORY.md"))}
+        (block,) = _index(str(person.store / "team"), "the team", known, signed=True)
+        assert [line[3:].partition("]")[0] for line in block.lines] == [theirs]
 
 
 def test_the_index_names_who_says_it_and_since_when(pair):

@@ -35,15 +35,23 @@ def test_who_founded_it_is_asked_before_they_leave_it_to_others(server, work, tm
     reverie(tmp_path, *founding)
     reverie(tmp_path, "add", "We deploy on Mondays.", "--name", "deploy-day")
     reverie(tmp_path, "share", "deploy-day")
-    reverie(tmp_path, "team", "invite", "bob", "--as", "Bob")
+    invited = reverie(tmp_path, "team", "invite", "bob", "--as", "Bob")
+    assert f"reverie team join {name} --database {server.url('bob')}" in invited
     bobs = connecting.parse(server.url("bob"))
     connecting.within(bobs, lambda found: members.join(found, members.team_called(found, name).id))
     refused = reverie(tmp_path, "team", "leave", ok=False)
     assert "Nobody who stays" in refused and "Add --yes" in refused
     left = reverie(tmp_path, "team", "leave", "--yes")
     assert "its other machines and projects are out as well" in left
+    assert "1 memory in your name stays with the others" in left
+    assert "if you come back, they are taken up from there" in left
+    assert f"you left the team {name}, so this project is in none" in reverie(
+        tmp_path, "team", "status", ok=False
+    )
+    assert f"1 memory of {name}, which you left, in" in reverie(tmp_path, "status")
     joined = reverie(tmp_path, *founding)
-    assert "What was in team/ before is not sent to this team" in joined
+    assert "You are back: what it had when you left is in team/ still" in joined
+    assert "kept in" not in joined
 
 
 def test_the_last_member_is_asked_and_comes_back_by_founding_again(server, work, tmp_path):
@@ -66,6 +74,15 @@ def test_the_last_member_is_asked_and_comes_back_by_founding_again(server, work,
     back = reverie(tmp_path / "new", *founding)
     assert "deploy-day" in back
     assert "no login" not in reverie(tmp_path / "new", "team", "invite", "bob", "--as", "Bob")
+
+
+def test_who_may_not_found_a_team_is_told_who_lets_them(server, tmp_path):
+    founding = ("team", "init", "fourth", "--as", "Bob", "--database")
+    refused = reverie(tmp_path, *founding, server.url("bob"), ok=False)
+    assert "this login may not found a team in that database" in refused and "GRANT EXECUTE" in refused
+    server.sql("CREATE DATABASE bare", database="postgres")
+    refused = reverie(tmp_path, *founding, server.url("bob", "bare"), ok=False)
+    assert "this login may not set that database up for teams" in refused and "GRANT CREATE" in refused
 
 
 def test_who_founded_it_comes_back_only_where_nobody_else_may_invite(work, server):

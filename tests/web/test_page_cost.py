@@ -9,6 +9,7 @@ import pytest
 
 from pipeline.app import spending
 from pipeline.app.application import App
+from pipeline.cli.screen import screen
 from pipeline.config import SpendSettings
 from pipeline.core.clock import FixedClock
 from pipeline.ledger import calls
@@ -68,6 +69,31 @@ def test_the_page_has_figures_by_purpose_and_marks_estimates(spent):
     assert "≈" not in turn and "75%" in turn and "1 failed" in turn
     assert "bar-guess" in page and "What is pale was estimated" in page
     assert "≈ 1 call of 3 counted no tokens" in page
+
+
+def test_what_is_reserved_for_calls_under_way_is_told_apart(spent):
+    called(
+        spent,
+        timedelta(seconds=30),
+        "extract.turn",
+        Usage(100_000, 0),
+        0.0,
+        ended=False,
+        model="claude-haiku-4-5",
+    )
+    page = spent.get("cost").text
+    (turns,) = [item for item in spending.spent(App(folder=spent.setting.folder), 7).purposes if item.running]
+    assert turns.reserved_dollars > 0.05
+    text = (
+        f"${turns.reserved_dollars:.2f}" if turns.reserved_dollars >= 1 else f"${turns.reserved_dollars:.4f}"
+    )
+    assert f"</strong> in all, {text} of it reserved for 1 call under way" in page
+    assert f"in 24 hours, {text} of it reserved and not spent yet" in page
+    rows = page.partition("By purpose</h2>")[2].partition("</table>")[0]
+    assert f"{text} reserved" in rows.partition("extract.turn")[2].partition("</tr>")[0]
+    assert "reserved" not in rows.partition("extract.verify")[2].partition("</tr>")[0]
+    state = App(folder=spent.setting.folder).status()
+    assert any(f"{turns.reserved_dollars:.4f} reserved" in line for line in screen(state, 80, 0))
 
 
 def test_the_caps_show_how_far_they_are(spent):

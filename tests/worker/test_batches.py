@@ -578,6 +578,8 @@ def test_cancel_asks_no_more_and_keeps_what_was_paid_for(tmp_path: Path, api: Ba
     assert told(shop, **at(3))["requests"] == 4, "the second readers' batch"
     canceled = told(shop, "--cancel", **at(4))
     assert (canceled["state"], api.batches[1].canceling) == ("canceling", True)
+    again = shop.reverie("process", "--all", "--batch", "--yes", **at(5))
+    assert "It is being canceled, so nothing new is ordered." in " ".join(again.stderr.split())
     api.end()
     ended = told(shop, **at(7))
     assert (ended["state"], ended["readings"]) == ("canceled", {"left": 4}) and not shop.memories()

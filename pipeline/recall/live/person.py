@@ -31,6 +31,7 @@ _FOUND = (
 )
 _NO_PYTHON = "-1"
 """What ``hooks/prepare_worker.py`` notes in place of tries where it found no Python of 3.11 or newer."""
+_FOR_GOOD = 36_500 * DAY
 _MOST_BYTES = 16 << 10
 _CLIENTS_COMMANDS = "/commands/reverie/status.md"
 
@@ -58,10 +59,11 @@ def at_start(
     broken = broken or _stalled(home, now, settings.left_over(board)[0])
     broken += [*_unread(board, ask), *_stopped(state, ask)]
     lines = [line for line in (_plain(line) for line in broken) if everywhere.today(line, now)]
-    news = _news(state, seen, everywhere, now, since, plugin)
+    news = [_plain(line) for line in _read_through(board, everywhere, now)]
+    news += [_plain(line) for line in [_news(state, seen, everywhere, now, since, plugin)] if line]
     if lines or news:
         everywhere.keep(now)
-    return "\n".join([*lines, *([_plain(news)] if news else [])])
+    return "\n".join([*lines, *news])
 
 
 def moved(before: str) -> str:
@@ -100,6 +102,19 @@ def _news(
         parts.append(f"{count} to decide")
     where = _command("inbox" if decide and len(parts) == 1 else "status", plugin)
     return f"Reverie: {', '.join(parts)}. {where}" if parts else ""
+
+
+def _read_through(board: "dict[str, Any]", everywhere: Seen, now: float) -> "list[str]":
+    """Return the lines that a backlog which the person gave to a team's workers is read, each once."""
+    found = board.get("backlogs")
+    rows = (
+        [row for row in found if isinstance(row, list) and len(row) == 2] if isinstance(found, list) else []
+    )
+    return [
+        f"Reverie: {text}. `reverie team status` has more"
+        for at, text in rows
+        if isinstance(text, str) and everywhere.once(f"backlog {at}", text, now, _FOR_GOOD)
+    ]
 
 
 def _changed(state: "dict[str, Any]", since: float) -> "tuple[list[str], list[str]]":

@@ -106,7 +106,8 @@ def _context(
         shared = " (others write in it too)" if is_team(store) else ""
         blocks += _index(store, f"Memories of this project{shared}", known)
     if store:
-        blocks += _index(f"{store}/{TEAM}", "What others of the team say, not the user", known)
+        known |= {_words(line) for block in blocks for line in block.lines}
+        blocks += _index(f"{store}/{TEAM}", "What others of the team say, not the user", known, signed=True)
     text = fit(_TITLE, parts, blocks, limit)
     session_file.reset(home, session, source or "unknown", now)
     if text:
@@ -194,11 +195,21 @@ def _pointer(changes: "dict[str, list[str]]", store: str) -> str:
     return longer if fence.size(longer) <= POINTER_CHARS else line + "."
 
 
-def _index(store: str, title: str, known: "set[str]") -> "list[Block]":
-    """Return the index of the memories in `store`, if there is one, without lines that are `known`."""
+def _index(store: str, title: str, known: "set[str]", *, signed: bool = False) -> "list[Block]":
+    """Return the index of the memories in `store`, if there is one, without lines that are `known`.
+
+    In one that is `signed` each ends with who says it and since when, which plays no part in that.
+    """
     file = f"{store}/{memory_format.INDEX}"
-    lines = [line for line in _lines(file) if line.startswith("- ") and _words(line) not in known]
+    every = [line for line in _lines(file) if line.startswith("- ")]
+    lines = [line for line in every if _words(_unsigned(line) if signed else line) not in known]
     return [Block(f"{title} ({store}):", lines, file)] if lines else []
+
+
+def _unsigned(line: str) -> str:
+    """Return a line of a team's index without who says it and since which day, if it ends with these."""
+    head, _, sign = line.rpartition(" (")
+    return head if sign.endswith(")") and sign[-11:-1].replace("-", "").isdigit() else line
 
 
 def _words(line: str) -> str:

@@ -99,9 +99,20 @@ def write(ledger: Ledger, home: Path, settings: Settings, clock: Clock) -> None:
         "stores": stores,
         "left": _left(home),
         "read": read,
+        "backlogs": _backlogs(home, now.timestamp()),
         **kept,
     }
     write_atomic(Home(home).hook_state, orjson.dumps(value))
+
+
+def _backlogs(home: Path, now: float) -> list[list[Any]]:
+    """Return of each backlog that a team's workers have read lately when that was, and what to say of it."""
+    sharing = Home(home).sharing
+    if not sharing.is_dir():
+        return []
+    from pipeline.team import heard  # In most homes nothing is kept in step.
+
+    return heard.news(sharing, now)
 
 
 def _down(ledger: Ledger, settings: Settings) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from starlette.responses import Response
 
 from pipeline.app import days, spending
-from pipeline.app.spending import Cap, Spending, Taken
+from pipeline.app.spending import PURPOSES, Cap, Spending, Taken
 from pipeline.core.errors import UsageError
 from pipeline.web.visit import Visit
 
@@ -23,22 +23,6 @@ _HEIGHT = 100
 _STEP, _BAR = 10, 8
 _LEAST = 0.6
 """Units of height that anything above nothing has, so that it shows."""
-PURPOSES = {
-    "extract.turn": "Reading turns",
-    "extract.conversation": "Reading a conversation whole",
-    "extract.verify": "Second reader of a conversation",
-    "consolidate.cluster": "Dream",
-    "dream.plan": "Dream",
-    "dream.verify": "Second reader of a dream",
-    "consolidate.verify": "Second reader of a dream",
-    "consolidate.cues": "Cues for recall, in a dream",
-    "consolidate.procedure": "Procedures, in a dream",
-    "recall.select": "Choosing what to recall",
-    "search.expand": "Other words for a search",
-    "embed": "Vectors",
-    "doctor.ping": "The small question of doctor",
-}
-"""What a call was for, in words, where its own name does not tell."""
 
 
 def cost(visit: Visit) -> Response:

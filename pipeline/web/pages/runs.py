@@ -11,10 +11,10 @@ from starlette.responses import RedirectResponse, Response
 from pipeline.app import bundle_archive, rerunning, run_views
 from pipeline.app.rerunning import Rerun
 from pipeline.app.run_views import KINDS, Look
+from pipeline.app.spending import PURPOSES
 from pipeline.core.errors import ReverieError, UsageError
 from pipeline.text.humanize import room
 from pipeline.web.listed import MOST_FROM, ROWS
-from pipeline.web.pages.cost import PURPOSES
 from pipeline.web.visit import Visit
 
 _KINDS = {"": "All", "extract": "Extractions", "dream": "Dreams"}

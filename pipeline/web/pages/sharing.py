@@ -56,7 +56,8 @@ def _team(app: App, asks: bool) -> dict[str, Any]:
             }
             for row in found.members
         ],
-        "costs": found.costs,
+        "costs": in_step.costs_of(found),
+        "about_costs": in_step.about_costs(found),
     }
 
 
