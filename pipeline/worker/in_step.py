@@ -61,7 +61,7 @@ class InStep:
     def longest_wait(self) -> float:
         """In how many seconds at most a sync is due for which the worker stays; 0 where none waits.
 
-        What changed last would stay on this machine until its next session. One that failed is not waited for.
+        What changed last would stay here until the next session. One that failed is not waited for.
         """
         waiting = jobs.list_jobs(self._context.ledger) if self._apart else []
         fresh = any(job.kind == JOB and job.state == "waiting" and not job.last_error for job in waiting)

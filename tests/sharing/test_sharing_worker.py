@@ -7,10 +7,13 @@ import sys
 from datetime import timedelta
 
 from pipeline import config
-from pipeline.app import machines
+from pipeline.app import machines, memories
+from pipeline.hooklib import news
+from pipeline.hooklib.settings import board
 from pipeline.ledger import jobs, open_ledger
+from pipeline.ledger.files import begin_ingest, remember_store
 from pipeline.worker import Worker, WorkerContext
-from tests.support.machines import Machine
+from tests.support.machines import Machine, exchange
 from tests.support.stores import run
 
 FIVE = timedelta(minutes=5)
@@ -147,3 +150,40 @@ def test_who_never_began_pays_nothing_for_it(tmp_path):
     done = run(code, str(tmp_path / "reverie"))
     assert done.stdout.strip() == "[]", done.stderr
     assert sys.version_info
+
+
+def test_what_comes_is_left_for_the_hooks_with_its_name_and_line(pair):
+    desk, laptop = pair
+    name = laptop.add("The build box has twelve cores.", name="build-box")
+    laptop.add("The port is eighty.", name="port")
+    exchange(laptop, desk)
+    laptop.clock.at += timedelta(minutes=1)
+    desk.clock.at += timedelta(minutes=1)
+    memories.forget(laptop.app, name)
+    laptop.update("port", "The port is ninety.\n")
+    laptop.sync()
+    done = desk.sync()
+    assert sorted(done.names) == ["build-box (taken out)", "port"], "as `list` and `show` name them"
+    rows = news.since(str(desk.app.home), str(desk.store), 0.0)
+    assert sorted(rows_of(rows)) == [("changed", "port", "The port is ninety."), ("left", "build-box", "")]
+    assert all(row[0] == desk.clock.at.timestamp() for row in rows)
+    first = news.rows_in(news.file_of(str(desk.app.home), str(desk.store)))[:2]
+    assert sorted(rows_of(first))[0] == ("came", "build-box", "The build box has twelve cores.")
+
+
+def rows_of(rows: list[news.Row]) -> list[tuple[str, str, str]]:
+    return [(row[1], row[2], row[3].partition("](")[0].removeprefix("- [")) for row in rows]
+
+
+def test_a_question_that_a_sync_by_hand_asks_is_known_to_the_next_session(pair):
+    desk, laptop = pair
+    name = desk.add("The port is eighty.", name="port")
+    exchange(desk, laptop)
+    with open_ledger(desk.app.home / "ledger.sqlite") as ledger:
+        begin_ingest(ledger, "a.jsonl", "/a.jsonl", size=1, mtime_ms=1)
+        remember_store(ledger, "a.jsonl", str(desk.store))
+    laptop.update(name, "The port is seventy.\n")
+    desk.update(name, "The port is ninety.\n")
+    laptop.sync()
+    assert desk.sync().asked == 1
+    assert board(str(desk.app.home))["stores"][str(desk.store)]["inbox"] == 1
