@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pipeline.store import Store
 
 JOB: JobKind = "sync"
-_AT_A_BORDER = 1 / 5
-"""The part of ``sync.minutes`` that has to lie between two syncs where a session begins or ends."""
+_AT_A_START = 1 / 5
+"""The part of ``sync.minutes`` that has to lie between two syncs where a session begins."""
 LOG = logging.getLogger("reverie.worker")
 
 
@@ -41,8 +41,9 @@ class InStep:
         """Sync each store whose turn it is: a pass begins with a session, and ends with what changed in it.
 
         None is synced again within ``sync.minutes``; what changed meanwhile waits for that. Where a session
-        begins, or ends with something that waits to be sent, a fifth of that suffices. What could not be
-        reached the last time is not tried `at_first`, since it may take minutes again.
+        begins a fifth of that suffices, and what waits to be sent where one ends goes at once: the machine may
+        be closed. What could not be reached the last time is not tried `at_first`, since it may take minutes
+        again.
         """
         context = self._context
         if not self._apart or not Home(context.home).sharing.is_dir():
@@ -83,7 +84,8 @@ class InStep:
             # At its end what came of the session is not known before the pass ends.
             leaves = self._ends and not at_first and (has_work or self._waits(turn.store))
             at_border = (self._begins or leaves) and not turn.error
-            due = turn.tried + self._apart * (_AT_A_BORDER if at_border else 1) if turn.tried <= now else now
+            part = 1 if not at_border else 0 if leaves else _AT_A_START
+            due = turn.tried + self._apart * part if turn.tried <= now else now
             if due <= now or has_work or at_border:
                 jobs.enqueue(context.ledger, JOB, turn.store, now=now, run_after=max(now, due))
 
