@@ -41,22 +41,22 @@ class InStep:
         """Sync each store whose turn it is: a pass begins with a session, and ends with what changed in it.
 
         None is synced again within ``sync.minutes``; what changed meanwhile waits for that. Where a session
-        begins a fifth of that suffices, and what waits to be sent where one ends goes at once: the machine may
-        be closed. What could not be reached the last time is not tried `at_first`, since it may take minutes
-        again.
+        begins a fifth of that suffices, and what waits to be sent goes at once where one ends: nobody knows
+        what the machine does next. What could not be reached the last time is not tried `at_first`, since it
+        may take minutes again.
         """
         context = self._context
         if not self._apart or not Home(context.home).sharing.is_dir():
             return
         self._queue(at_first=at_first)
         self._begins = False
-        if not at_first:
-            self._ends = False
-            self._brought.clear()
         tried = self._failed() if at_first else []
         while isinstance(job := context.claim(JOB, leave_out=tried), Job):
             tried.append(job.id)
             self._do(job)
+        if not at_first:
+            self._ends = False
+            self._brought.clear()
 
     @property
     def longest_wait(self) -> float:
