@@ -399,5 +399,5 @@ def test_no_lock_no_dream(tmp_path):
 
 
 def test_a_store_without_a_memory_has_no_page_that_claude_code_would_list(store):
-    store.reindex(now=NOW)
+    store.reindex(now=NOW, begin=False)
     assert not (store.root / "CORE.md").exists() and not (store.root / "MEMORY.md").exists()
