@@ -132,7 +132,7 @@ def facts_of_machines(found: Mapping[str, Any], now: datetime) -> Facts:
         ("waits here", count(found["waiting"], "memory", "memories")),
         ("waits there", behind),
         ("shared", count(found["memories"], "memory", "memories")),
-        *([("trouble", found["error"])] if found["error"] else []),
+        *([("trouble", found["error"].removeprefix(f"{found['remote']}: "))] if found["error"] else []),
     ]
     if found["clock_ahead_hours"]:
         hours = count(found["clock_ahead_hours"], "hour")

@@ -12,6 +12,7 @@ from pipeline.app.application import App
 from pipeline.app.carried_here import require_elsewhere
 from pipeline.app.conflicting import conflicts_here
 from pipeline.core.errors import InputError, ReverieError
+from pipeline.recall.prepared import hook_state
 from pipeline.sharing import git
 from pipeline.sharing.outgoing import documents_of
 from pipeline.sharing.overview import overview
@@ -105,6 +106,7 @@ def now(app: App, *, force: bool = False) -> Synced:
     store = app.open_store(create=True)
     with app.ledger() as ledger:
         done = sync(share, store, clock=app.clock, ledger=ledger, force=force)
+        hook_state.refresh(ledger, app.home, app.settings, app.clock)
     if done.change:
         app.follow(store)
     return done

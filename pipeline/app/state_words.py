@@ -71,7 +71,8 @@ def sync_words(turn: Mapping[str, Any], now: datetime) -> str:
     kept = turn["held"] + turn["refused"]
     parts += [f"{count(kept, 'memory', 'memories')} not: `reverie {command} status`"] if kept else []
     parts += [turn["backlog"]] if turn.get("backlog") else []
-    parts += [turn["error"]] if turn["error"] else []
+    error = turn["error"].removeprefix(f"{turn['remote']}: ")
+    parts += [f"not since: {error}"] if error else []
     return "; ".join(parts)
 
 

@@ -283,7 +283,9 @@ def offer(app: App) -> int:
         return 0
     with app.ledger() as ledger:
         quotes = app.settings.team.share_quotes
-        return offer_all(ledger, app.open_store(), state, now=app.clock.now(), quotes=quotes)
+        new = offer_all(ledger, app.open_store(), state, now=app.clock.now(), quotes=quotes)
+        hook_state.refresh(ledger, app.home, app.settings, app.clock)
+        return new
 
 
 def status(app: App, *, ask: bool = True) -> Standing:

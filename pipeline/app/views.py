@@ -19,7 +19,7 @@ from pipeline.hooklib.plain import one_line
 from pipeline.revision import Door
 from pipeline.store import Document, Episode, Store
 from pipeline.store.derived import reflection_page
-from pipeline.store.derived.core_page import core_is_ours
+from pipeline.store.derived.core_page import core_is_ours, core_text
 from pipeline.store.files.layout import derived_bytes
 from pipeline.store.graph.edge_file import ID_CHARS
 from pipeline.store.history.episodes import RESERVED
@@ -55,6 +55,8 @@ def core(app: App, store: Store) -> Page:
             fix="Give that file another name.",
         )
     wrote = store.reindex(now=app.clock.now())
+    if derived_bytes(store.root / CORE) is None:  # No memory, no page.
+        return Page(CORE, core_text((), {}, app.clock.now()), changed=False)
     return _page(store, CORE, wrote)
 
 

@@ -87,12 +87,12 @@ def summary(done: Synced, *, unit: str, here: str = "") -> str:
     """Return on one line what `done` sent, in `unit`, and what came or left, with `here` behind it."""
     parts = [
         f"{count(number, 'memory', 'memories')} {word}{here}"
-        for number, word in ((done.came, "came or changed"), (done.left, "left"))
+        for number, word in ((done.came, "came or changed"), (done.left, "taken out"))
         if number
     ]
     fate = "kept to be sent" if done.error else "sent"
     sent = [f"{count(done.told, unit)} {fate}"] if done.told else []
-    return "; ".join([*sent, *parts]) or "nothing new on either side"
+    return "; ".join([*sent, *parts]) or ("nothing new here" if done.error else "nothing new on either side")
 
 
 def _tell(done: Synced) -> None:
@@ -130,16 +130,14 @@ def _tell_kept(held: list[dict[str, str]], refused: list[dict[str, str]]) -> Non
 
 
 def _tell_end(app: App, done: Synced, *, first: bool = False) -> None:
-    if done.change and first:
+    undo = f"`reverie undo {scopes.option(app, own=True)}{short_id(app, done.change)}`" if done.change else ""
+    if undo and first:
         output.talk(
-            "If that was the wrong repository: `reverie sync leave` first, so that `reverie undo` of"
-            f" {short_id(app, done.change)} takes back here alone what came in."
+            "If that was the wrong repository: `reverie sync leave` first; then"
+            f" {undo} takes back here alone what came in."
         )
-    elif done.change:
-        store_option = scopes.option(app, own=True)
-        output.talk(
-            f"`reverie undo {store_option}{short_id(app, done.change)}` takes back what came in, for all."
-        )
+    elif undo:
+        output.talk(f"{undo} takes back what came in, for all.")
     if done.refused:
         output.talk("`reverie sync --force` takes in what only reads like a permission or an instruction.")
     if done.error:

@@ -242,6 +242,8 @@ def _shared_by(found: Why) -> str:
     if newest is None or not newest.author or newest.changed:
         return ""
     machine = "this machine" if newest.here else f"machine {newest.machine}"
+    if not newest.first:
+        return f"{newest.author} says it; it stands so since {minute(newest.at)}, from {machine}"
     return f"{newest.author} shared it on {minute(newest.at)}, from {machine}"
 
 

@@ -294,7 +294,8 @@ class SyncSettings(Section):
     minutes: Annotated[float, Field(ge=0)] = Field(
         5.0,
         description="Least minutes between two syncs of the background worker, after a change and before a"
-        " session. 0: only `reverie sync` syncs.",
+        " session; a fifth where a session begins, none where it ends and something waits. 0: only"
+        " `reverie sync` syncs.",
     )
 
 

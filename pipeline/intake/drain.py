@@ -26,7 +26,7 @@ from pipeline.core.errors import (
     cause,
 )
 from pipeline.hooklib import projects
-from pipeline.hooklib.events import SESSION_START
+from pipeline.hooklib.events import SESSION_END, SESSION_START
 from pipeline.intake import spool
 from pipeline.intake.ingest import file_key, ingest_file, note_gone
 from pipeline.intake.left_alone import why_left_alone
@@ -51,7 +51,8 @@ _FiledEvents = list[tuple[SpoolFile, spool.Event]]
 class Drained:
     """What one drain did: events taken, files quarantined, and the ids of events left for a later try.
 
-    `keys` are the source files that were read, `started` the events that told of a session's start.
+    `keys` are the source files that were read, `started` the events that told of a session's start, and
+    `ended` counts those of an end.
     """
 
     events: int = 0
@@ -59,6 +60,7 @@ class Drained:
     left: set[str] = field(default_factory=set)
     keys: set[str] = field(default_factory=set)
     started: list[spool.Event] = field(default_factory=list)
+    ended: int = 0
 
 
 def drain(
@@ -87,6 +89,7 @@ def drain(
             continue
         drained.events += 1
         drained.started += [event] if event.hook == SESSION_START else []
+        drained.ended += event.hook == SESSION_END
         if path is None and event.cwd and _is_left_alone(event.cwd, settings):
             spool.retire(file)
         elif path is None:

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from pathlib import PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.core.errors import ConflictError, DocumentError, PathEscapeError, StoreError
 from pipeline.core.ids import digest, new_id
+from pipeline.hooklib import news
 from pipeline.revision.door import Door
 from pipeline.safety.redaction import has_secret
+from pipeline.sharing.arrivals import note
 from pipeline.sharing.outgoing import documents_of
 from pipeline.sharing.state import Here, Kept, Known, State
+from pipeline.sharing.team_index import line_of
 from pipeline.sharing.turn import CAME
 from pipeline.store import ARRIVED
 from pipeline.store.files import document
@@ -84,10 +87,13 @@ def _is_in_step(here: Here, known: Known) -> bool:
 
 
 class Bringing:
-    """The plan of one change set."""
+    """The plan of one change set; what it brings is noted in `folder`, which is that of the sync."""
 
-    def __init__(self, store: Store, *, now: datetime, doubtful: bool) -> None:
+    def __init__(self, store: Store, folder: Path, now: datetime, *, doubtful: bool) -> None:
         self._store = store
+        self._folder = folder
+        self._now = now
+        self._news: list[tuple[str, tuple[str, str, str]]] = []
         self._door = Door(store, now=now, approved=True)
         self._doubtful = doubtful
         self._documents = documents_of(store)
@@ -125,7 +131,8 @@ class Bringing:
             if before is not None:
                 self._door.retire(before, item.said.reason or "it left", item.said.heir)
                 result.left += 1
-                result.names.append(f"{before.name} (left)")
+                result.names.append(f"{before.name} (taken out)")
+                self._news.append((before.path, (news.LEFT, before.name, "")))
             result.here[item.ident] = Here("", item.said.path, heads)
             return
         path = item.known.placed
@@ -140,7 +147,6 @@ class Bringing:
         if before is not None and before.path != path:
             self._door.vacate(before)
         result.came += 1
-        result.names.append(PurePosixPath(path).stem)
         result.here[item.ident] = entry
 
     def _arrive(self, item: Arrival, path: str, before: Document | None) -> str:
@@ -161,7 +167,12 @@ class Bringing:
             )
         except (DocumentError, PathEscapeError, ConflictError) as error:
             return str(error)
-        return planned.reason if isinstance(planned, Flaw) else ""
+        if isinstance(planned, Flaw):
+            return planned.reason
+        deed = news.CAME if before is None else news.CHANGED
+        self.result.names.append(memory.name)
+        self._news.append((path, (deed, memory.name, line_of(memory))))
+        return ""
 
     def refuse(self, item: Arrival, why: str = "") -> None:
         """Note that `item` does not come in: a file stands in its way, unless `why` says otherwise."""
@@ -185,6 +196,7 @@ class Bringing:
         self.result.change = label
         self.result.conflict = conflicts[0] if conflicts else ""
         lost = set(conflicts)
+        note(self._folder, (row for path, row in self._news if path not in lost), self._now)
         self.result.here = {
             ident: entry for ident, entry in self.result.here.items() if entry.path not in lost
         }

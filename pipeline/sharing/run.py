@@ -393,7 +393,7 @@ class _Run:
         state.refused = {ident: item for ident, item in state.refused.items() if self._still(ident)}
         waiting = self._arrivals(wanted(state, state.held, force=self._force))
         while waiting:
-            bringing = Bringing(self._store, now=self._clock.now(), doubtful=self._force)
+            bringing = Bringing(self._store, self._share.folder, self._clock.now(), doubtful=self._force)
             bringing.plan(waiting)
             if len(bringing.later) == len(waiting):
                 for item in waiting:

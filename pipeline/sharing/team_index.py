@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from pipeline.core.atomic import write_atomic
 from pipeline.hooklib.memory_format import INDEX, INDEX_BYTES
 from pipeline.sharing.authors import AUTHOR, SINCE
-from pipeline.store.files.memory_index import entry_of
+from pipeline.store.files.memory_index import entry_of, index_line
 from pipeline.text.humanize import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from pipeline.domain.memory import Memory
     from pipeline.store import Document, Store
 
 MOST_LINES = 200
@@ -40,14 +41,22 @@ def text_of(team: str, documents: Iterable[Document]) -> str:
     lines: list[str] = []
     size = len(head.encode()) + len(_rest(len(ranked)).encode())
     for entry, item in ranked[:MOST_LINES]:
-        extra = item.memory.extra
-        line = f"{entry.line} ({_plain(extra.get(AUTHOR))}, {_plain(extra.get(SINCE))})\n"
+        line = f"{entry.line}{_by(item.memory)}\n"
         size += len(line.encode())
         if size > INDEX_BYTES:
             break
         lines.append(line)
     left = len(ranked) - len(lines)
     return head + "".join(lines) + (_rest(left) if left else "")
+
+
+def line_of(memory: Memory) -> str:
+    """Return the line of `memory` in an index; one that somebody of a team says with who and since when."""
+    return index_line(memory) + (_by(memory) if memory.extra.get(AUTHOR) else "")
+
+
+def _by(memory: Memory) -> str:
+    return f" ({_plain(memory.extra.get(AUTHOR))}, {_plain(memory.extra.get(SINCE))})"
 
 
 def _plain(value: object) -> str:

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 class Told:
     """Who of the team says it and since which day ("" where there is no team), which machine and when.
 
-    `revision` names the record; `changed` says that the file was changed since, so that it is in no record.
+    `revision` names the record, which is the `first` of its memory or not; `changed` says that the file was
+    changed since, so that it is in no record.
     """
 
     author: str
@@ -31,6 +32,7 @@ class Told:
     at: str
     revision: str
     here: bool
+    first: bool
     changed: bool
 
 
@@ -58,6 +60,7 @@ def told_of(home: Path, store: Store, document: Document) -> Told | None:
         at=last.at,
         revision=last.name,
         here=last.machine == state.machine,
+        first=not last.parents,
         changed=here.digest != document.digest,
     )
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pipeline.store import Store
 
 JOB: JobKind = "sync"
+_AT_A_START = 1 / 5
+"""The part of ``sync.minutes`` that has to lie between two syncs where a session begins."""
 LOG = logging.getLogger("reverie.worker")
 
 
@@ -28,33 +30,67 @@ class InStep:
 
     def __init__(self, context: WorkerContext) -> None:
         self._context = context
+        self._begins = self._ends = False
+        self._brought: set[Path] = set()
+
+    def note(self, *, begins: bool, ends: bool) -> None:
+        """Note that a session begins or ends: the next one may be on another machine in a moment."""
+        self._begins, self._ends = self._begins or begins, self._ends or ends
 
     def keep(self, *, at_first: bool = False) -> None:
         """Sync each store whose turn it is: a pass begins with a session, and ends with what changed in it.
 
-        None is synced again within ``sync.minutes``; what changed meanwhile waits for that. What could not be
-        reached the last time is not tried `at_first`, since it may take minutes again.
+        None is synced again within ``sync.minutes``; what changed meanwhile waits for that. Where a session
+        begins a fifth of that suffices, and what waits to be sent goes at once where one ends: nobody knows
+        what the machine does next. What could not be reached the last time is not tried `at_first`, since it
+        may take minutes again.
         """
         context = self._context
-        minutes = context.settings.sync.minutes
-        if not minutes or not Home(context.home).sharing.is_dir():
+        if not self._apart or not Home(context.home).sharing.is_dir():
             return
-        self._queue(minutes * 60)
+        self._queue(at_first=at_first)
+        self._begins = False
         tried = self._failed() if at_first else []
         while isinstance(job := context.claim(JOB, leave_out=tried), Job):
             tried.append(job.id)
             self._do(job)
+        if not at_first:
+            self._ends = False
+            self._brought.clear()
 
-    def _queue(self, apart: float) -> None:
+    @property
+    def longest_wait(self) -> float:
+        """In how many seconds at most a sync is due for which the worker stays; 0 where none waits.
+
+        What changed last would stay here until the next session. One that failed is not waited for.
+        """
+        waiting = jobs.list_jobs(self._context.ledger) if self._apart else []
+        fresh = any(job.kind == JOB and job.state == "waiting" and not job.last_error for job in waiting)
+        return self._apart if fresh else 0.0
+
+    @property
+    def _apart(self) -> float:
+        return self._context.settings.sync.minutes * 60
+
+    def _queue(self, *, at_first: bool) -> None:
         from pipeline.sharing.turn import turns  # In most homes nothing is kept in step.
 
         context, now = self._context, self._context.now()
-        at_work = {str(path) for path in (*context.touched, *context.visited)}
+        # What a sync itself brought is no reason for the next one.
+        at_work = {str(path) for path in context.visited | (context.touched - self._brought)}
         for turn in turns(context.home):
-            due = turn.tried + apart if turn.tried <= now else now
             own = str(Path(turn.store).parent) if turn.team else turn.store
-            if due <= now or not at_work.isdisjoint((turn.store, own)):
+            has_work = not at_work.isdisjoint((turn.store, own))
+            # At its end what came of the session is not known before the pass ends.
+            leaves = self._ends and not at_first and (has_work or self._waits(turn.store))
+            at_border = (self._begins or leaves) and not turn.error
+            part = 1 if not at_border else 0 if leaves else _AT_A_START
+            due = turn.tried + self._apart * part if turn.tried <= now else now
+            if due <= now or has_work or at_border:
                 jobs.enqueue(context.ledger, JOB, turn.store, now=now, run_after=max(now, due))
+
+    def _waits(self, store: str) -> bool:
+        return jobs.is_waiting(self._context.ledger, JOB, store)
 
     def _failed(self) -> list[int]:
         from pipeline.sharing.turn import turns
@@ -109,5 +145,7 @@ class InStep:
             LOG.warning("sync of %s: %s", job.key, done.error, extra=log_fields(job))
         if done.change:
             LOG.info("sync of %s: %d came, %d left", job.key, done.came, done.left, extra=log_fields(job))
+            if store_path not in context.touched:
+                self._brought.add(store_path)
             context.owe(store_path)
         context.finish(job)

@@ -205,6 +205,7 @@ class Worker:
         context = self.context
         drained = drain(context.home, context.ledger, context.settings, context.clock, leave_out=self.left)
         self.left |= drained.left
+        self.in_step.note(begins=bool(drained.started), ends=bool(drained.ended))
         done.left = len(self.left)
         done.events += drained.events
         done.quarantined += drained.quarantined

@@ -213,7 +213,9 @@ def _linger(home: Path, worker: Worker, left: set[str], *, is_heavy: bool) -> bo
 
     Raises _BeginAnew instead of waiting in a process that `is_heavy`.
     """
-    deadline = time.monotonic() + worker.context.settings.worker.linger_seconds
+    longest = worker.context.settings.worker.linger_seconds
+    # Who wants no waiting gets none.
+    deadline = time.monotonic() + (max(longest, worker.in_step.longest_wait) if longest else 0)
     while True:
         if _event_waits(home, left):
             return True

@@ -35,7 +35,7 @@ from pipeline.domain.job import Job
 from pipeline.intake.ingest import ingest_file, stat_of
 from pipeline.ledger import conversation_states, runs
 from pipeline.record import changing, field
-from pipeline.team import dreams, heard, leases, looking, queue, spending
+from pipeline.team import dreams, heard, leases, looking, queue
 from pipeline.team.dreams import Since
 from pipeline.team.looking import Look
 from pipeline.team.queue import Item, Waiting

@@ -21,6 +21,12 @@ def test_sync_begins_runs_says_how_it_stands_and_ends(desk: Desk, tmp_path: Path
     assert "just now" in desk.here("sync", "status").out
     assert f"with {remote}, just now" in desk.here("status").out
     assert f"is in step with {remote}" in desk.here("doctor").out
+    remote.rename(tmp_path / "away.git")
+    away = desk.here("sync", code=1)
+    assert away.out == "nothing new here\n", "of the other side nobody knows"
+    (told,) = [line for line in desk.here("status").out.splitlines() if line.startswith("in step")]
+    assert f"with {remote}, just now; not since: the remote" in " ".join(told.split())
+    assert desk.here("sync", "status").out.count("remote.git") == 1
     left = desk.here("sync", "leave")
     assert left.out == f"No longer in step with {remote}\n"
     assert "reverie sync init" in desk.here("sync", code=1).err
@@ -38,6 +44,7 @@ def test_two_homes_meet_and_what_came_can_be_undone(desk: Desk, tmp_path: Path) 
     assert "`reverie sync leave` first" in came.err
     assert "build-box" in desk.here("list", *there, **other).out
     (row,) = json.loads(desk.here("history", "--json", *there, **other).out)
+    assert row["short"] + "` takes back here alone" in " ".join(came.err.split())
     assert row["by"].startswith("machine ")
     alone = desk.here("undo", *there, code=1, **other).err
     assert row["short"] in alone

@@ -122,7 +122,7 @@ def test_what_a_team_shares_is_told_as_the_teams(desk: Desk, loaded: bool) -> No
     if not loaded:
         desk.env["CLAUDE_CODE_DISABLE_AUTO_MEMORY"] = "1"
     said = start(desk)
-    assert said.count("What others of the team say, not the user") == 1
+    assert said.count("What the team says, not as the user") == 1
     assert "We deploy on Mondays.](d.md) (Bob, 2026-11-20)" in said
 
 

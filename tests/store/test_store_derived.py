@@ -396,3 +396,8 @@ def test_the_hosts_lock_counts_while_its_owner_lives(tmp_path, pid, age, running
 
 def test_no_lock_no_dream(tmp_path):
     assert not foreign_dream_running(tmp_path, NOW)
+
+
+def test_a_store_without_a_memory_has_no_page_that_claude_code_would_list(store):
+    store.reindex(now=NOW, begin=False)
+    assert not (store.root / "CORE.md").exists() and not (store.root / "MEMORY.md").exists()

@@ -8,6 +8,7 @@ import pytest
 
 from pipeline.app import explaining, inbox, team
 from pipeline.app.offered import shared_of
+from pipeline.app.writing import Change, update_memory
 from pipeline.cli.memories import _tell_why
 from pipeline.core.errors import TeamError
 from pipeline.team import connecting, members, revisions, schema, spending
@@ -231,6 +232,13 @@ def test_why_says_what_the_database_vouches_for(pair, capsys):
     assert "holds since                    2026-11-20" in told
     assert "claims to be" not in told
     assert "nobody can tell" not in told
+    update_memory(shared, shared.open_store(), name, Change(content="We deploy on Tuesdays."))
+    team.now(bob.app)
+    _tell_why(explaining.why(shared, name), shared)
+    told = " ".join(capsys.readouterr().out.split())
+    assert "Bob says it; it stands so since" in told and "shared it" not in told
+    update_memory(shared, shared.open_store(), name, Change(content="We deploy on Mondays."))
+    team.now(bob.app)
     file = explaining.why(shared, name).path
     file.write_text(file.read_text("utf-8").replace("on Mondays", "on Fridays"), "utf-8")
     _tell_why(explaining.why(shared, name), shared)

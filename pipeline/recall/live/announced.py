@@ -46,6 +46,11 @@ class Seen:
         position = self._position(session)
         return float(self._starts[position or 0][1]) if self._starts else 0.0
 
+    def start_of(self, session: str) -> float:
+        """Return when `session` began, 0 where that is not known."""
+        position = self._position(session)
+        return 0.0 if position is None else float(self._starts[position][1])
+
     def once(self, subject: str, announcement: str, now: float, every: float) -> bool:
         """Whether `announcement` is to be said of `subject`, and note that it is.
 
@@ -84,6 +89,10 @@ class Seen:
             return False
         self._announcements[key] = [count, round(now, 3)]
         return True
+
+    def noted(self, subject: str) -> float:
+        """Return the moment that was last noted for `subject`, 0 for none."""
+        return self._moment(f"{_LINE}{subject}")
 
     def moved(self, subject: str, now: float) -> float:
         """Return the moment that was last noted for `subject`, 0 for none, and note `now`."""

@@ -99,6 +99,57 @@ def _started(
 def _at_prompt(
     fields: "dict[str, Any]", home: str, values: "dict[str, Any]", problems: "list[str]"
 ) -> "tuple[str, str]":
+    items: list[dict[str, Any]] = []
+    text, line = _recalled(fields, home, values, problems, items)
+    if not (values["enabled"] and os.path.isdir(f"{home}/{home_files.SHARING}")):
+        return text, line  # In step with nobody, as most homes are.
+    more, names = _meanwhile(fields, home, values, items)
+    return "\n".join(filter(None, [text, more])), "\n".join(filter(None, [line, names]))
+
+
+def _meanwhile(
+    fields: "dict[str, Any]", home: str, values: "dict[str, Any]", items: "list[dict[str, Any]]"
+) -> "tuple[str, str]":
+    """Return what came from others since the session began, without the memories in `items`."""
+    from pipeline.recall.live import meanwhile, person, session_file
+
+    session, cwd = _text(fields, "session_id"), _text(fields, "cwd")
+    store = project_of(cwd)[1] if cwd else ""
+    given = session_file.read(home, session)
+    now = times.now()
+    room = values["session_chars"] - given.chars
+    found = meanwhile.heard(
+        home, session, store, given, room, {(item["store"], item["name"]) for item in items}
+    )
+    if not found.until:
+        return "", ""
+    line = {
+        "k": "sent",
+        "at": round(now, 3),
+        "hook": events.PROMPT,
+        "cwd": cwd,
+        "store": store,
+        "chars": found.chars,
+        "tokens": -(-found.chars // 4),
+        "left_out": 0,
+        "prompt": "",
+        "items": [],
+        "heard": found.until,
+    }
+    if not session_file.append(home, session, line, given):
+        return "", ""
+    shown = person.meanwhile(home, store, found.names, found.until, now) if values["show_names"] else ""
+    return found.text, shown
+
+
+def _recalled(
+    fields: "dict[str, Any]",
+    home: str,
+    values: "dict[str, Any]",
+    problems: "list[str]",
+    items: "list[dict[str, Any]]",
+) -> "tuple[str, str]":
+    """Return what is recalled for the prompt and the line that names it; `items` gets what was chosen."""
     from pipeline.recall.live.question import FEW_TERMS, parse_question
 
     prompt, cwd = _text(fields, "prompt"), _text(fields, "cwd")
@@ -140,6 +191,7 @@ def _at_prompt(
     line = _sent(recollections, events.PROMPT, store, cwd, _checksum(prompt), now)
     if not session_file.append(home, session, line, given):
         return "", ""
+    items += line["items"]
     return recollections.text, _names(home, values, [item.name for item in recollections.items], now)
 
 

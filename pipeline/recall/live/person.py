@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 LEARNED = ("created", "updated", "noted", "promoted")
+ELSEWHERE = {"came": "came from elsewhere", "changed": "changed elsewhere", "left": "taken out elsewhere"}
+"""What others did (`pipeline.hooklib.news`), in words."""
+_HEARD = "heard"
 _NAMES = 3
 _LONGEST = 500
 _STALLED_SECONDS = 3_600.0
@@ -81,6 +84,26 @@ def with_prompt(home: str, names: "list[str]", now: float) -> str:
     return f"Reverie recalled {', '.join(new)}"
 
 
+def meanwhile(home: str, store: str, names: "list[str]", until: float, now: float) -> str:
+    """Return the line that `names` came from others, the newest at `until`, while the session was open.
+
+    The next session's start then says no more of them.
+    """
+    seen = Seen(home, store)
+    seen.moved(_HEARD, until)
+    seen.keep(now)
+    everywhere = Seen(home, home)
+    line = _plain(f"Reverie: {_elsewhere(names)}") if names else ""
+    if not line or not everywhere.today(line, now):
+        return ""
+    everywhere.keep(now)
+    return line
+
+
+def _elsewhere(names: "list[str]") -> str:
+    return f"{len(names)} came or changed elsewhere ({_listed(names)})"
+
+
 def _news(
     state: "dict[str, Any]", seen: Seen, everywhere: Seen, now: float, since: float, plugin: bool
 ) -> str:
@@ -90,11 +113,14 @@ def _news(
     """
     since = max(since, seen.moved("told", now))
     learned, tidied = _changed(state, since)
+    came = _came(state, max(since, seen.noted(_HEARD)))
     parts = []
     if learned:
         parts.append(f"{len(learned)} learned {_when(since, now)} ({_listed(learned)})")
     if tidied:
         parts.append(f"{len(tidied)} merged or retired {'' if learned else _when(since, now)}".strip())
+    if came:
+        parts.append(_elsewhere(came))
     count, shared = _count(state.get("inbox")), _count(state.get("shared"))
     more_here = count > shared and seen.grew("inbox", count - shared, now)
     decide = (shared > 0 and everywhere.grew("inbox", shared, now)) or more_here
@@ -124,9 +150,17 @@ def _changed(state: "dict[str, Any]", since: float) -> "tuple[list[str], list[st
     changes = state.get("changes")
     for change in changes if since and isinstance(changes, list) else ():
         known = isinstance(change, list) and len(change) > 2 and isinstance(change[0], int | float)
-        if known and change[0] > since:
+        if known and change[0] > since and change[1] not in ELSEWHERE.values():
             (learned if change[1] in LEARNED else tidied)[fence.label(str(change[2]), 60)] = None
     return list(learned), [name for name in tidied if name not in learned]
+
+
+def _came(state: "dict[str, Any]", since: float) -> "list[str]":
+    """Return the names of memories that others changed after `since`."""
+    changes = state.get("changes")
+    rows = changes if since and isinstance(changes, list) else ()
+    found = [str(row[2]) for row in rows if row[1] in ELSEWHERE.values() and row[0] > since]
+    return list(dict.fromkeys(fence.label(name, 60) for name in found))
 
 
 def _count(value: "Any") -> int:

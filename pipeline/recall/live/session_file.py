@@ -24,15 +24,17 @@ class Given:
     """What the context of a session holds since it was last made anew.
 
     `sent` maps each memory (its id, store and path) to the digest it had; `chars` counts what was put
-    in; `end` is the size of the file that tells it, in bytes.
+    in; `end` is the size of the file that tells it, in bytes. `renewed` is when it was made anew, and `heard`
+    up to when it heard of what others changed (epoch seconds, 0 for never).
     """
 
-    __slots__ = ("chars", "end", "sent")
+    __slots__ = ("chars", "end", "heard", "renewed", "sent")
 
     def __init__(self) -> None:
         self.sent: dict[str, str] = {}
         self.chars = 0
         self.end = 0
+        self.heard = self.renewed = 0.0
 
 
 def session_path(home: str, session: str) -> str:
@@ -171,6 +173,8 @@ def _is_first(handle: int, path: str, line: "dict[str, Any]", given: Given) -> b
     known = given.sent
     now = Given()
     _read_on(now, path)
+    if 0 < _moment(line, "heard") <= now.heard:
+        return False
     new = {digest for key, digest in now.sent.items() if known.get(key) != digest}
     return not any(item.get("digest") in new for item in line.get("items", ()))
 
@@ -207,7 +211,9 @@ def _take(found: Given, line: bytes) -> None:
     if value.get("k") == "reset":
         found.sent.clear()
         found.chars = 0
+        found.renewed = _moment(value, "at")
         return
+    found.heard = max(found.heard, _moment(value, "heard"))
     chars = value.get("chars")
     if isinstance(chars, int):
         found.chars += max(0, chars)
@@ -218,3 +224,8 @@ def _take(found: Given, line: bytes) -> None:
             where = f"{item.get('store')}/{item.get('path')}"
             key = f"{item['id']} {where}" if item.get("id") else where
             found.sent[str(key)] = item["digest"]
+
+
+def _moment(value: "dict[str, Any]", name: str) -> float:
+    at = value.get(name)
+    return float(at) if isinstance(at, int | float) else 0.0

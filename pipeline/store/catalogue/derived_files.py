@@ -29,9 +29,11 @@ def write(
         memories = scanner.memories(documents)
         found = sleep.decay(root, memories, documents, Sieve(scanner.asker), now)
         scored = sleep.write(root, found, memories, now) or scored
+    # Beside no MEMORY.md Claude Code would begin one, and list this page in it as if it were a memory.
+    has_core = bool(documents) or (root / memory_format.CORE).exists()
     wrote = {
         usage.STATE: scored,
-        memory_format.CORE: core_page.write_core(root, scanner.memories(documents), now),
+        memory_format.CORE: has_core and core_page.write_core(root, scanner.memories(documents), now),
         ".gitignore": index_json.write_gitignore(root),
         index_json.INDEX_JSON: index_json.write_index_json(root, scanner.asker, documents, now, anew=anew),
     }
