@@ -16,6 +16,7 @@ WITH job AS (
     SELECT queue_name, args ->> 'project' AS project, args ->> 'key' AS key, priority, id,
         {FAULT} AS fault, coalesce(scheduled_at, '-infinity') <= now() AS is_due
     FROM procrastinate_jobs WHERE status IN ('todo', 'doing') AND {MINE}
+    -- Of each queue the first job that is due.
 ), first AS (
     SELECT DISTINCT ON (queue_name) queue_name, project, key, priority, id FROM job
     WHERE fault = '' AND is_due ORDER BY queue_name, priority DESC, id

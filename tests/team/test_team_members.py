@@ -99,3 +99,15 @@ def test_machines_are_seen_with_how_far_they_read(work):
     work.as_("bob", revisions.note_pull, work.team, "laptop", read_to=5, waiting=0)
     (seen,) = work.as_("ann", members.machines, work.team)
     assert (seen.login, seen.machine, seen.pulled_to, seen.waiting) == ("bob", "laptop", 7, 0)
+
+
+@pytest.mark.parametrize("moment", ["infinity", "-infinity", "9999-12-31", "4000-01-01 BC"])
+def test_a_machine_that_tells_no_moment_hides_no_other(work, moment):
+    work.enter("bob")
+    work.as_("ann", revisions.note_pull, work.team, "ann-laptop", read_to=7, waiting=0)
+    sql = "INSERT INTO machine (team, machine, pulled_at, pushed_at) VALUES (%s, 'box', %s, %s)"
+    given = [work.team, moment, moment]
+    work.as_("bob", lambda connection: connection.execute(sql, given))
+    ann, bob = work.as_("ann", members.machines, work.team)
+    assert (ann.pulled_to, bob.machine, bob.pulled_at, bob.pushed_at) == (7, "box", None, None)
+    assert ann.pulled_at

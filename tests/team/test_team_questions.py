@@ -96,6 +96,17 @@ def meter(work, stack, tmp_path, token, project="p"):
     return made.meter(calls.LedgerMeter(ledger, Settings().spend, FixedClock(NOW), run_id="r"))
 
 
+def idle(work, folder):
+    """Let a worker look that finds nothing it can do."""
+    served = Served(parse(work.server.url("ann")), work.team, work.name, folder)
+    stop, tell = Event(), print
+    TeamWorker([served], "box", [folder], never, settings=Settings(), stop=stop, tell=tell).run(once=True)
+
+
+def never(calls):
+    raise AssertionError("it has nothing to do")
+
+
 def begin(meter, digest="d"):
     given = {"purpose": "extract", "provider": "anthropic", "model": "claude-haiku-4-5"}
     return meter.begin(**given, prompt_digest=digest, estimate=Usage(1000, 100))
@@ -106,14 +117,12 @@ def asked(statements):
 
 
 def test_a_look_for_work_is_one_question(work, tmp_path, statements):
-    served = [Served(parse(work.server.url("ann")), work.team, work.name, tmp_path)]
-    given = {"settings": Settings(), "stop": Event(), "tell": print}
-    TeamWorker(served, "box", [tmp_path], None, **given).run(once=True)
+    idle(work, tmp_path)
     assert len(asked(statements)) == 1
     put(work)
     put(work, ending=queue.BATCH)
     del statements[:]
-    TeamWorker(served, "box", [tmp_path / "mount"], None, **given).run(once=True)
+    idle(work, tmp_path / "mount")
     # And once what of it is on no machine here.
     assert len(asked(statements)) == 2
     found = work.as_("ann", looking.look, work.team, "box")
@@ -178,6 +187,17 @@ def test_jobs_that_nobody_can_do_fail_with_a_reason_and_the_worker_goes_on(work,
     assert work.as_("ann", queue.cancel, work.team) == (wide["key"],)
     (mine,) = work.as_("ann", queue.progress, work.team)
     assert (mine.waiting, mine.doing, mine.failed) == (0, 1, 0)
+
+
+def test_jobs_that_an_earlier_version_gave_a_lock_are_done_at_the_same_time(work):
+    for number in range(2):
+        args = json.dumps({"key": f"p/{number}.jsonl", "project": "p"})
+        put(work, args, lock="backlog_queue(%(team)s, 'p')")
+    (found,) = work.as_("ann", looking.look, work.team, "box").singly
+    for item in work.as_("ann", queue.in_hand, found.name):
+        work.as_("ann", queue.begin, item, tries=0)
+    (mine,) = work.as_("ann", queue.progress, work.team)
+    assert (mine.waiting, mine.doing) == (0, 2)
 
 
 def test_a_batch_gets_no_reply_that_is_none_and_asks_singly(work, tmp_path, api):

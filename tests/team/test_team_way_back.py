@@ -139,7 +139,7 @@ def test_each_rule_of_the_database_is_told_in_plain_english(server):
         (lambda work: work.push("ann", revision("x" * 1_000_001)), "larger than the million bytes"),
         (lambda work: work.push("ann", revision("x", memory="m" * 201)), "longer than the team's database"),
         (lambda work: work.as_("ann", revisions.push, work.team, "m" * 81, [revision("x")]), "is longer"),
-        (lambda work: _reserve(work, "p" * 201), "longer than the team's database"),
+        (lambda work: _reserve(work, "m" * 81), "longer than the team's database"),
     ],
 )
 def test_what_is_refused_is_told_in_plain_english(work, attempt, told):
@@ -154,8 +154,8 @@ def _raw_invite(connection, team, person):
     connection.execute("SELECT invite(%s, 'bob', %s)", [team, person])
 
 
-def _reserve(work, project):
-    call = spending.Call(str(uuid.uuid4()), "laptop", project, "extraction", "work")
+def _reserve(work, machine):
+    call = spending.Call(str(uuid.uuid4()), machine, "shop", "extraction", "work")
     work.as_("ann", spending.reserve, work.team, call, Decimal(1))
 
 
