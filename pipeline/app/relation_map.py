@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from operator import is_
 from pathlib import Path
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from pipeline.app import scopes, text_links
 from pipeline.app.application import App, problems_of
 from pipeline.app.scopes import Scope, scope_of
+from pipeline.core.collector import collector_paused
 from pipeline.store import Document, Store
 from pipeline.store.catalogue.sleep import BANDS, BY_TOOLS
 from pipeline.store.derived import usage
@@ -36,8 +38,7 @@ _ROUNDS = 12
 """Most groups settle in four."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
+class Spot(NamedTuple):
     """One memory on the map; `group` is 0 where nothing is related to it; `relations` are counted."""
 
     name: str
@@ -50,8 +51,7 @@ class Spot:
     relations: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Bond:
+class Bond(NamedTuple):
     """A relation between two spots, by their numbers in `RelationMap.spots`."""
 
     start: int
@@ -117,7 +117,7 @@ class RelationMap:
 
     def _part(self, wanted: Wanted, most: int) -> RelationMap:
         bonds = [bond for bond in self.bonds if wanted.relation in ("", bond.type)]
-        having = {number for bond in bonds for number in (bond.start, bond.end)}
+        having = {number for bond in bonds for number in (bond.start, bond.end)} if wanted.relation else set()
         numbers = [
             number
             for number, spot in enumerate(self.spots)
@@ -132,9 +132,9 @@ class RelationMap:
         return RelationMap(
             [self.spots[number] for number in numbers],
             [
-                replace(bond, start=now[bond.start], end=now[bond.end])
-                for bond in bonds
-                if bond.start in now and bond.end in now
+                Bond(now[start], now[end], kind, strength)
+                for start, end, kind, strength in bonds
+                if start in now and end in now
             ],
             self.problems,
         )
@@ -216,7 +216,8 @@ def mapped(app: App) -> RelationMap:
         return RelationMap([], [])
     known, whole = _MAPS.get(folders[0].store, ([], None))
     if whole is None or len(known) != len(folders) or not all(map(_Folder.is_of, folders, known)):
-        whole = _made(app, folders)
+        with collector_paused():
+            whole = _made(app, folders)
         _MAPS[folders[0].store] = (folders, whole)
     return whole
 
@@ -273,14 +274,15 @@ def _bonds(folder: _Folder, briefs: Sequence[Brief], first: int) -> Iterator[Bon
         found = ends.of(end)
         return None if found is None else numbers[found.path]
 
-    seen = set[tuple[int, int, str]]()
+    # As one number, since most are told three times: by an edge's file, and at both ends.
+    seen, size = defaultdict[str, set[int]](set), first + len(folder.documents)
     for start, end, kind, strength in _relations(folder, briefs):
         source, target = number_of(start), number_of(end)
         if source is None or target is None or source == target:
             continue
-        key = (source, target, kind)
-        if key not in seen:
-            seen.add(key)
+        key, known = source * size + target, seen[kind]
+        if key not in known:
+            known.add(key)
             yield Bond(source, target, kind, strength)
 
 
@@ -344,12 +346,12 @@ def _settled(near: Near) -> dict[int, int]:
 def _group_of(near: Sequence[tuple[int, float]], label: Mapping[int, int], own: int) -> int:
     """Return the group that most of what is `near` is in; of several its `own`, else the first."""
     weights: dict[int, float] = {}
+    weight_of = weights.get
     for other, weight in near:
         name = label[other]
-        weights[name] = weights.get(name, 0.0) + weight
+        weights[name] = weight_of(name, 0.0) + weight
     most = max(weights.values())
-    best = [name for name, weight in weights.items() if weight == most]
-    return own if own in best else min(best)
+    return own if weight_of(own) == most else min(name for name in weights if weights[name] == most)
 
 
 def _ranked(words: Iterable[str]) -> dict[str, int]:

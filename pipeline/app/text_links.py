@@ -74,7 +74,7 @@ def links(home: Path, store: Store, documents: Sequence[Document]) -> tuple[list
         else:
             unknown += 1
             body = item.memory.body if unknown <= MOST_UNKNOWN else ""
-        for target in dict.fromkeys(targets(body)):
+        for target in dict.fromkeys(targets(body)) if body else ():
             other = look.by_name(target)
             if other is not None and other.path != item.path:
                 found.append((item.path, other.path))

@@ -99,13 +99,13 @@ def inbox_show(
 ) -> None:
     """Show one item, and what accepting it would do, old beside new."""
     found, preview = decisions.shown(App(store=store, graph=graph, user=user), number)
-    said = said_when(found, preview.changes)
+    moments = said_when(found, preview.changes)
     value = {
         **found,
         "said": {
-            "was": said.was and iso(said.was),
-            "now": said.now and iso(said.now),
-            "is_earlier": said.is_earlier,
+            "was": moments.was and iso(moments.was),
+            "now": moments.now and iso(moments.now),
+            "is_earlier": moments.is_earlier,
         },
         "changes": plain_changes(preview.changes, preview.changes),
         "for_all_projects": plain_changes(preview.everywhere, preview.everywhere),
@@ -113,16 +113,16 @@ def inbox_show(
     }
 
     def tell() -> None:
-        output.fields(_flat(found, said))
+        output.fields(_flat(found, moments))
         tell_changes(preview.changes, preview.changes)
         tell_changes(preview.everywhere, preview.everywhere, " (for all projects)")
         for text in found.get("sides", ()):
             output.hanging("  - ", text)
         for text in words_said(found["payload"]):
             output.hanging("  said  ", text)
-        if said.warning:
+        if moments.warning:
             output.line()
-            output.hanging("!  ", f"{said.warning} {said.explained}", level="warning")
+            output.hanging("!  ", f"{moments.warning} {moments.explained}", level="warning")
         if preview.problem:
             output.line()
             output.hanging("!  ", f"as it stands it can't be accepted: {preview.problem}", level="warning")
@@ -266,14 +266,14 @@ def _each(
     return done
 
 
-def _flat(row: dict[str, Any], said: SaidWhen) -> dict[str, object]:
-    """Return what `show` prints of the proposal in `row`, and when both sides of it were `said`."""
-    moments = {"before": said.was, "after": said.now} if said.was else {}
+def _flat(row: dict[str, Any], moments: SaidWhen) -> dict[str, object]:
+    """Return what `show` prints of the proposal in `row`, and the `moments` at which its sides were said."""
+    sides = {"before": moments.was, "after": moments.now} if moments.was else {}
     return {
         "kind": row["kind"].removeprefix("dream:"),
         "proposed by": proposer(row),
         "name": row["name"],
         "why it waits": row["reason"],
         **facts_of(row),
-        **{name: f"said {minute(moment, 'at an unknown time')}" for name, moment in moments.items()},
+        **{name: f"said {minute(moment, 'at an unknown time')}" for name, moment in sides.items()},
     }

@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 import re
 import zlib
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -84,17 +83,20 @@ def state_of(root: Path) -> Stamps:
         return stamps
     with os.scandir(root / EDGES) as found:
         for entry in found:
-            with suppress(FileNotFoundError):
-                is_file = entry.is_file(follow_symlinks=False)
-                path = f"{EDGES}/{entry.name}"
-                stamps[path] = FileStamp.of(entry.stat(follow_symlinks=False)) if is_file else None
+            try:
+                info = entry.stat(follow_symlinks=False)
+            except FileNotFoundError:
+                continue
+            is_file = entry.is_file(follow_symlinks=False)
+            stamps[f"{EDGES}/{entry.name}"] = FileStamp.of(info) if is_file else None
     return stamps
 
 
 def ends(root: Path, stamps: Stamps) -> Iterator[tuple[str, str, str, float]]:
     """Yield start, end, type and strength of each edge by the order of their paths; `stamps` as seen now."""
+    kind, start, end = _ID + 1, _ID + 2, _ID + 3
     for row in Listing(root, stamps=stamps).rows().values():
-        yield row[_ID + 2], row[_ID + 3], row[_ID + 1].upper(), row[_STRENGTH]
+        yield row[start], row[end], row[kind].upper(), row[_STRENGTH]
 
 
 class Listing:
@@ -111,7 +113,8 @@ class Listing:
         self._files: list[tuple[str, FileStamp]] = []
         if stamps is not None and stamps.keys() <= self._held.keys() and None not in stamps.values():
             # All are known by name: to judge them again would take longer than the look.
-            self._files = [(path, stamp) for path in sorted(stamps) if (stamp := stamps[path])]
+            # What is kept is in the order of their paths already.
+            self._files = [(path, stamp) for path in self._held if (stamp := stamps.get(path))]
         elif there:
             self._files = list(files_in(root, EDGES, self._problems, known=self._held))
 
@@ -125,7 +128,7 @@ class Listing:
         fresh = False
         for path, stamp in self._files:
             row = self._held.get(path)
-            if row is None or row[:3] != [*stamp] or not is_settled(stamp.ctime_ns, row[3]):
+            if row is None or (row[0], row[1], row[2]) != stamp or not is_settled(stamp[2], row[3]):
                 edge, fresh = _read(self._root, path, self._problems), True
                 if edge is None:
                     continue
@@ -242,11 +245,11 @@ def _kept(root: Path) -> _Held:
         found = orjson.loads(rows)
     except (OSError, StoreError, ValueError):
         return {}
-    return found if isinstance(found, dict) and all(map(_is_row, found.values())) else {}
+    return found if isinstance(found, dict) and _are_rows(found.values()) else {}
 
 
-def _is_row(row: Any) -> bool:
-    return isinstance(row, list) and len(row) == _ID + len(_FIELDS) + 1
+def _are_rows(rows: Collection[Any]) -> bool:
+    return {*map(type, rows)} <= {list} and {*map(len, rows)} <= {_ID + len(_FIELDS) + 1}
 
 
 def _keep(root: Path, rows: _Held) -> None:
