@@ -44,7 +44,11 @@ def give(
             each=lambda done: now(f"estimating: {done:,}"),
         )
     if only_estimate:
-        values = {"conversations": len(offered.rows), "dollars": offered.dollars, "most": offered.most}
+        values: dict[str, object] = {
+            "conversations": len(offered.rows),
+            "dollars": offered.dollars,
+            "most": offered.most,
+        }
         output.data(values, lambda: _tell_offer(offered, output.line), as_json=as_json)
         return
     _tell_offer(offered, output.talk)
