@@ -38,7 +38,8 @@ _ROUNDS = 12
 """Most groups settle in four."""
 
 
-class Spot(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Spot:
     """One memory on the map; `group` is 0 where nothing is related to it; `relations` are counted."""
 
     name: str

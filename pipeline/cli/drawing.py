@@ -35,7 +35,10 @@ def drawing(
         return
     value = {
         "memories": [asdict(spot) for spot in found.spots],
-        "relations": [asdict(bond) for bond in found.bonds],
+        "relations": [
+            {"start": start, "end": end, "type": kind, "strength": strength}
+            for start, end, kind, strength in found.bonds
+        ],
         "problems": list(found.problems),
     }
     output.data(value, lambda: _tell(found), as_json=as_json)

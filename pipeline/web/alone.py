@@ -61,7 +61,7 @@ def without_private(whole: RelationMap, homes: tuple[str, ...]) -> RelationMap:
         )
         for spot in whole.spots
     ]
-    bonds = [replace(bond, type=clean(bond.type)) for bond in whole.bonds]
+    bonds = [bond._replace(type=clean(bond.type)) for bond in whole.bonds]
     return RelationMap(spots, bonds, [clean(line) for line in whole.problems])
 
 
