@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pipeline.app import in_step
 from pipeline.app.application import App
 from pipeline.ledger.inbox import SYNCED
 
@@ -28,11 +27,8 @@ def conflicts_here(app: App, state: State) -> tuple[Conflict, ...]:
         return tuple(conflicts_of(Share.of(app.home, store.path), state, store, ledger))
 
 
-def named(scope: App, items: Iterable[InboxItem]) -> dict[int, dict[str, Any]]:
-    """Return by number, for those of `items` where two did otherwise with a memory of `scope`, who that was.
-
-    That is ``by``, the two; ``reason``, why it waits, with their names; and ``sides``, what each did.
-    """
+def conflicts_asked(scope: App, items: Iterable[InboxItem]) -> dict[int, Conflict]:
+    """Return by number what those of `items` are about where two did otherwise with a memory of `scope`."""
     wanted = {item.id for item in items if item.kind == SYNCED}
     if not wanted:
         return {}
@@ -40,12 +36,4 @@ def named(scope: App, items: Iterable[InboxItem]) -> dict[int, dict[str, Any]]:
 
     state = Share.of(scope.home, scope.store_path).read()
     found = conflicts_here(scope, state) if state is not None else ()
-    return {
-        item.number: {
-            "by": " and ".join(dict.fromkeys(item.parties)),
-            "reason": item.because,
-            "sides": in_step.sides_of(item),
-        }
-        for item in found
-        if item.number in wanted
-    }
+    return {item.number: item for item in found if item.number in wanted}

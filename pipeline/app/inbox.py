@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pipeline.app import conflicting, forgetting
+from pipeline.app import conflicting, forgetting, in_step
 from pipeline.app.application import App
 from pipeline.app.proposals import Preview, body_of, edited, planned_by, preview
 from pipeline.app.scopes import Scope, scope_of
@@ -31,6 +31,9 @@ from pipeline.ledger.inbox import (
 )
 from pipeline.recall.prepared import hook_state
 from pipeline.store import turns_of
+
+if TYPE_CHECKING:
+    from pipeline.sharing.conflicts import Conflict
 
 _LONGEST_RANGE = 40
 
@@ -283,12 +286,20 @@ def _item(app: App, ledger: Ledger, number: int) -> tuple[App, InboxItem]:
 
 
 def _with_names(rows: list[dict[str, Any]], found: list[tuple[App, InboxItem]]) -> list[dict[str, Any]]:
-    """Return `rows`, those about what two did otherwise with the names of the two (`conflicting.named`)."""
-    names: dict[int, dict[str, Any]] = {}
+    """Return `rows`, those about what two did otherwise with their names.
+
+    That is ``by``, the two; ``reason``, why it waits, with their names; and ``sides``, what each did.
+    """
+    asked: dict[int, Conflict] = {}
     scopes = {str(scope.store_path): scope for scope, item in found if item.kind == SYNCED}
     for path, scope in scopes.items():
-        names |= conflicting.named(scope, [item for _, item in found if item.store == path])
-    return [{**row, **names.get(row["id"], {})} for row in rows]
+        asked |= conflicting.conflicts_asked(scope, [item for _, item in found if item.store == path])
+    return [{**row, **_names(asked[row["id"]])} if row["id"] in asked else row for row in rows]
+
+
+def _names(found: Conflict) -> dict[str, Any]:
+    by = " and ".join(dict.fromkeys(found.parties))
+    return {"by": by, "reason": found.because, "sides": in_step.sides_of(found)}
 
 
 def _row(scope: Scope, item: InboxItem) -> dict[str, Any]:

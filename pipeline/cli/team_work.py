@@ -59,8 +59,8 @@ def give(
     given = team_backlog.give(app, offered)
     waiting = given.waiting - given.canceling
     text = f"{count(given.transcripts, 'transcript')} given to {given.team}, {waiting:,} wait there"
-    values = {"team": given.team, "given": given.transcripts, "waiting": waiting}
-    output.data({**values, "canceling": given.canceling}, lambda: output.line(text), as_json=as_json)
+    numbers = {"given": given.transcripts, "waiting": waiting, "canceling": given.canceling}
+    output.data({"team": given.team, **numbers}, lambda: output.line(text), as_json=as_json)
     if given.canceling:
         are = "is" if given.canceling == 1 else "are"
         output.talk(

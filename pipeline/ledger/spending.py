@@ -8,6 +8,7 @@ from pipeline.ledger.connection import Ledger, Moment, seconds
 from pipeline.record import names_of, record
 
 QUARTER = 900
+_RESERVED = "sum(iif(ended_at IS NULL, dollars, 0.0)) AS reserved_dollars"
 _BATCHED = "batch <> '' AS batched"
 
 
@@ -48,8 +49,8 @@ def spells(ledger: Ledger, *, since: Moment) -> Iterator[Spell]:
         " sum(output_tokens) AS output_tokens, sum(cache_write_tokens) AS cache_write_tokens,"
         " sum(cache_read_tokens) AS cache_read_tokens, sum(dollars) AS dollars,"
         " sum(iif(estimated, dollars, 0.0)) AS estimated_dollars,"
-        " sum(iif(ended_at IS NULL, dollars, 0.0)) AS reserved_dollars"
-        " FROM model_calls WHERE started_at >= ? AND sent GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4",
+        f" {_RESERVED} FROM model_calls WHERE started_at >= ? AND sent"
+        " GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4",
         (seconds(since),),
     ):
         yield Spell(**{name: row[name] for name in names_of(Spell)})

@@ -100,8 +100,8 @@ def for_login(url: str, login: str) -> str:
     given = [
         (key, value) for key, value in parse_qsl(parts.query, keep_blank_values=True) if key not in _FILES
     ]
-    place = f"{quote(login, safe='')}@{parts.netloc.rpartition('@')[2]}"
-    return urlunsplit((parts.scheme, place, parts.path, urlencode(given), ""))
+    netloc = f"{quote(login, safe='')}@{parts.netloc.rpartition('@')[2]}"
+    return urlunsplit((parts.scheme, netloc, parts.path, urlencode(given), ""))
 
 
 def _port(port: int | None) -> str:

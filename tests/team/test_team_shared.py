@@ -182,7 +182,7 @@ def test_who_leaves_keeps_what_is_there_and_gets_nothing_more(pair):
     team.now(bob.app)
     team.leave(bob.app)
     assert len(bob.texts()) == 1
-    with pytest.raises(InputError, match="in no team"):
+    with pytest.raises(InputError, match="you left the team"):
         team.now(bob.app)
     team.share(ann.app, ann.add("The port is 8080."))
     assert len(bob.texts()) == 1

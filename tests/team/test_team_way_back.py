@@ -81,8 +81,8 @@ def test_who_may_not_found_a_team_is_told_who_lets_them(server, tmp_path):
     founding = ("team", "init", "fourth", "--as", "Bob", "--database")
     refused = reverie(tmp_path, *founding, server.url("bob"), ok=False)
     assert "this login may not found a team in that database" in refused and "GRANT EXECUTE" in refused
-    server.sql("CREATE DATABASE bare", database="postgres")
-    refused = reverie(tmp_path, *founding, server.url("bob", "bare"), ok=False)
+    server.sql("CREATE DATABASE untouched", database="postgres")
+    refused = reverie(tmp_path, *founding, server.url("bob", "untouched"), ok=False)
     assert "this login may not set that database up for teams" in refused and "GRANT CREATE" in refused
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 DAY = 86_400.0
+FOR_GOOD = 36_500 * DAY
 _MOST_STARTS = 20
 _LINE = "line "
 """How the keys of what a person was told begin; the others are of what a model was told."""

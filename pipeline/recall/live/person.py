@@ -9,7 +9,7 @@ import os
 from pipeline.hooklib import home_files, places, settings, zone
 from pipeline.hooklib.plain import clipped
 from pipeline.recall.live import fence
-from pipeline.recall.live.announced import DAY, Seen
+from pipeline.recall.live.announced import DAY, FOR_GOOD, Seen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ _FOUND = (
 )
 _NO_PYTHON = "-1"
 """What ``hooks/prepare_worker.py`` notes in place of tries where it found no Python of 3.11 or newer."""
-_FOR_GOOD = 36_500 * DAY
 _MOST_BYTES = 16 << 10
 _CLIENTS_COMMANDS = "/commands/reverie/status.md"
 
@@ -139,7 +138,7 @@ def _read_through(board: "dict[str, Any]", everywhere: Seen, now: float) -> "lis
     return [
         f"Reverie: {text}. `reverie team status` has more"
         for at, text in rows
-        if isinstance(text, str) and everywhere.once(f"backlog {at}", text, now, _FOR_GOOD)
+        if isinstance(text, str) and everywhere.once(f"backlog {at}", text, now, FOR_GOOD)
     ]
 
 

@@ -11,7 +11,7 @@ from pipeline.hooklib import claude_settings, home_files, memory_format, places,
 from pipeline.hooklib.ownership import TEAM, is_team, moved_from, project_of
 from pipeline.hooklib.plain import clipped
 from pipeline.recall.live import fence, person, session_file
-from pipeline.recall.live.announced import DAY, Seen
+from pipeline.recall.live.announced import DAY, FOR_GOOD, Seen
 from pipeline.recall.live.session_budget import Block, fit
 
 TYPE_CHECKING = False
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 FULL_CHARS = 9_500
 POINTER_CHARS = 200
 DREAMLESS_DAYS = 7
-_FOR_GOOD = 36_500 * DAY
 _MOST_MEMORY_BYTES = 64 << 10
 _MOST_NAMES = 12
 _TEAMS = "What the team says, not as the user's own word; who says it stands behind each line"
@@ -119,7 +118,7 @@ def _context(
 def _moved(store: str, root: str, source: str, seen: Seen, now: float) -> str:
     """Return where the project was before, if that is to be said now: once, to a session that is new."""
     before = moved_from(store, root) if store and source not in ("resume", "compact") else ""
-    return before if before and seen.once("moved", before, now, _FOR_GOOD) else ""
+    return before if before and seen.once("moved", before, now, FOR_GOOD) else ""
 
 
 def _from(before: str) -> str:
