@@ -195,16 +195,9 @@ def require_membership(connection: psycopg.Connection[Any], team: str) -> str:
 
 
 def machines(connection: psycopg.Connection[Any], team: str) -> tuple[Machine, ...]:
-    """Return the machines that read or wrote for `team`.
-
-    What they say of themselves is theirs to write: a moment that was none counts as none.
-    """
-    pulled, pushed = (
-        f"CASE WHEN {name} BETWEEN '2000-01-01' AND clock_timestamp() THEN {name} END"
-        for name in ("pulled_at", "pushed_at")
-    )
+    """Return the machines that read or wrote for `team`."""
     rows = connection.execute(
-        f"SELECT login, machine, {pulled}, pulled_to, {pushed}, waiting FROM machine WHERE team = %s "
+        "SELECT login, machine, pulled_at, pulled_to, pushed_at, waiting FROM machine WHERE team = %s "
         "ORDER BY login, machine",
         [team],
     )
