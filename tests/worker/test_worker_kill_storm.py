@@ -62,7 +62,7 @@ def told(shop: Workshop, now: str) -> tuple[bool, bool]:
 
 
 def storm(shop: Workshop, now: str, points: Iterable[str]) -> int:
-    """Kill worker after worker at `now`, at the next of `points` each time, then let one end; return the kills."""
+    """Kill worker after worker at `now`, at each of `points`, then let one end; return the kills."""
     kills = 0
     for point in points:
         died = shop.work(REVERIE_NOW=now, REVERIE_CRASH_AT=point)
