@@ -238,6 +238,7 @@ def _work_once() -> None:
     before = dict(os.environ)
     with tempfile.TemporaryDirectory() as place:
         home = Path(place)
+        os.environ.clear()  # nothing that a person has set leads elsewhere
         os.environ.update(HOME=place, CLAUDE_CONFIG_DIR=f"{place}/.claude", REVERIE_HOME=f"{place}/reverie")
         session = Transcript(cwd=place, start="2026-03-02T09:00:00Z")
         session.user(_SENTENCE)
