@@ -40,7 +40,13 @@ settings.register_profile(
 settings.load_profile("reverie")
 
 TOGETHER = (
-    ("tests/architecture/",),
+    # The syntax trees of all that there is (architecture/source.py).
+    (
+        "tests/architecture/",
+        "tests/docs/test_glossary.py",
+        "tests/evaluation/test_manner.py::test_nothing_outside_the_evaluation_can_ask_so",
+        "tests/intake/test_fresh_home.py::test_folders_are_made_by_the_helpers_alone",
+    ),
     ("tests/docs/",),
     ("tests/evaluation/test_recall_quality.py",),
     ("tests/packaging/test_wheel.py",),

@@ -50,7 +50,14 @@ def payload(laid: LaidOut, prompt: str, session: str) -> bytes:
     return json.dumps({"session_id": session, "cwd": str(laid.project), "prompt": prompt}).encode()
 
 
-@pytest.mark.parametrize(("half", "name"), every_folder())
+SWEEP = [
+    # Every second one; the others if the whole is run.
+    pytest.param(half, name, marks=[] if number % 2 else [pytest.mark.whole])
+    for number, (half, name) in enumerate(every_folder())
+]
+
+
+@pytest.mark.parametrize(("half", "name"), SWEEP)
 def test_what_the_client_reads_is_listed_found_and_recalled(half: str, name: str, tmp_path: Path) -> None:
     laid = lay_out(half, name, tmp_path, config=Path(os.environ["CLAUDE_CONFIG_DIR"]))
     listed = Desk(laid.project, dict(os.environ)).here("list", "--json")
@@ -107,14 +114,14 @@ def memory_files(folder: Path) -> dict[str, bytes]:
     }
 
 
-SWEEP = [
-    # Of each half every second one; the others if the whole is run.
+SWEPT = [
+    # Those that the sweep above leaves out, and the others if the whole is run.
     pytest.param(half, name, marks=[pytest.mark.whole] if number % 2 else [])
     for number, (half, name) in enumerate(every_folder())
 ]
 
 
-@pytest.mark.parametrize(("half", "name"), SWEEP)
+@pytest.mark.parametrize(("half", "name"), SWEPT)
 def test_adopted_and_dreamt_of_it_is_undone_to_the_byte(half: str, name: str, tmp_path: Path) -> None:
     laid = lay_out(half, name, tmp_path, config=Path(os.environ["CLAUDE_CONFIG_DIR"]))
     desk = Desk(laid.project, dict(os.environ))

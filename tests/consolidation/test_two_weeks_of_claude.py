@@ -134,7 +134,7 @@ class Weeks:
             assert self.ids.setdefault(document.path, document.id) == document.id, document.path
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.whole)])
 def test_two_weeks_of_writing_between_dreams(bench: Dreaming, seed: int) -> None:
     weeks = Weeks(bench, random.Random(seed))
     bench.set(generations=50, retire_share=0.5)

@@ -38,7 +38,13 @@ def test_a_corpus_with_an_odd_line_is_refused(tmp_path: Path, line: str, says: s
         cases(file)
 
 
-@BOTH
+@pytest.mark.parametrize(
+    "corpus",
+    [
+        pytest.param(CORPUS, id="looked at"),
+        pytest.param(HELD_BACK, id="held back", marks=pytest.mark.whole),
+    ],
+)
 def test_beside_the_recorded_reader_permissions_and_orders_do_not_go_live(corpus: Path) -> None:
     """Over the pages that are recorded. What is kept in narrower words passed reader and list once more."""
     all_cases, found = cases(corpus), []

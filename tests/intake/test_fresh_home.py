@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.architecture.source import modules
 from tests.support.hooks import HOOKS, LIMIT
 
 ROOT = HOOKS.parent
@@ -89,13 +90,11 @@ makes its environment, the evaluation a folder in its scratch."""
 
 def test_folders_are_made_by_the_helpers_alone() -> None:
     found: dict[str, int] = {}
-    for folder in ("hooks", "pipeline"):
-        for file in sorted((ROOT / folder).rglob("*.py")):
-            for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-                call = node.func if isinstance(node, ast.Call) else None
-                if isinstance(call, ast.Attribute) and call.attr in ("mkdir", "makedirs"):
-                    name = file.relative_to(ROOT).as_posix()
-                    found[name] = found.get(name, 0) + 1
+    for module in modules("hooks", "pipeline"):
+        for node in module.nodes:
+            call = node.func if isinstance(node, ast.Call) else None
+            if isinstance(call, ast.Attribute) and call.attr in ("mkdir", "makedirs"):
+                found[module.path] = found.get(module.path, 0) + 1
     assert found == MAKERS
 
 

@@ -38,6 +38,7 @@ TABLES = {
     "_PICTURES": ("Characters that have or may get an emoji form.", r"\p{Extended_Pictographic}"),
 }
 CODES = [chr(code) for code in range(sys.maxunicode + 1)]
+ALL = "".join(CODES)
 
 
 @cache
@@ -49,7 +50,7 @@ def unassigned() -> frozenset[str]:
 @cache
 def characters(expression: str) -> frozenset[str]:
     """Return every character that `expression` (a set of version 1 of `regex`) matches."""
-    return frozenset(filter(regex.compile("(?V1)" + expression).fullmatch, CODES))
+    return frozenset(regex.compile("(?V1)" + expression).findall(ALL))
 
 
 def edges(wanted: frozenset[str]) -> list[int]:

@@ -85,7 +85,7 @@ def _report(storm: Storm, memories: int, lost: int) -> str:
     return "\n" + "\n".join(lines) + "\n"
 
 
-@pytest.mark.parametrize(("machines", "changes"), [(2, 24), (5, 24)])
+@pytest.mark.parametrize(("machines", "changes"), [(5, 24), pytest.param(2, 24, marks=pytest.mark.whole)])
 def test_machines_end_with_the_same_memories(place, served, monkeypatch, machines, changes):
     storm = Storm(place, machines, changes + machines, monkeypatch, POINTS, served)
     storm.run(changes)
