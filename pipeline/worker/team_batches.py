@@ -189,7 +189,7 @@ class TeamBatches:
 
     def _read(self, *, may_begin: bool) -> bool:
         """Look at the order there is, or make one; False where there is none."""
-        calls = TeamCalls(self._table.line, self._table.served.team, self._machine, self._holds_all, "")
+        calls = self._calls_for(self._holds_all, "")
         items = self._refresh()
         with self._worker(calls) as worker:
             ledger = worker.context.ledger
@@ -221,6 +221,10 @@ class TeamBatches:
 
     def _tokens(self) -> Iterator[str]:
         return (folder.token for folder in self._folders.values())
+
+    def _calls_for(self, holds: Callable[[], bool], project: str) -> TeamCalls:
+        table = self._table
+        return TeamCalls(table.line, table.served.team, self._machine, holds, project, tell=self._tell)
 
     def _holds_all(self) -> bool:
         return all(self._beating.holds(token) for token in self._tokens())
@@ -323,7 +327,7 @@ class TeamBatches:
             if self._stop.is_set():
                 return False
             holds = partial(self._beating.holds, folder.token)
-            calls = TeamCalls(self._table.line, self._table.served.team, self._machine, holds, folder.project)
+            calls = self._calls_for(holds, folder.project)
             if not holds() or not self._do(self._table, folder.token, calls, item):
                 self._ready = ready[number + 1 :]
                 return number > 0

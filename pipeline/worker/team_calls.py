@@ -10,6 +10,7 @@ asks nothing again that had an answer.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import asdict
@@ -39,6 +40,7 @@ from pipeline.team.connecting import Line
 if TYPE_CHECKING:
     from pipeline.llm.request import Meter, Provider, Request
 
+LOG = logging.getLogger("reverie.worker")
 PATIENCE_SECONDS = queue.LEASE_SECONDS
 """So long a reply that was paid for waits for the database to come back."""
 CAP = "the team's cap is reached"
@@ -48,7 +50,7 @@ CAP = "the team's cap is reached"
 class TeamCalls:
     """The calls of one worker for one `team`; `project` is whose dialogue is read now.
 
-    `is_ours` tells whether the lease of what is read is still held.
+    `is_ours` tells whether the lease of what is read is still held; `tell` hears what a call waits for.
     """
 
     line: Line
@@ -60,6 +62,7 @@ class TeamCalls:
     made: dict[int, _Made] = field(default_factory=dict)
     paid: dict[str, RawReply] = field(default_factory=dict)
     failures: dict[str, int] = field(default_factory=dict)
+    tell: Callable[[str], object] = LOG.warning
 
     def meter(self, inner: Meter) -> Meter:
         """Return a meter that enters each call with `inner` and in the team's books."""
@@ -173,9 +176,11 @@ class _TeamMeter:
                     dollars=Decimal(str(dollars)),
                     **tokens_of(usage),
                 )
-            except UnreachableTeamError:
+            except UnreachableTeamError as error:
                 if waited >= PATIENCE_SECONDS:
                     raise
+                if not waited:
+                    self._calls.tell(f"waiting: {error}")
                 self._calls.sleep(5.0)
                 waited += 5.0
             else:

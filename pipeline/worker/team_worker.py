@@ -185,7 +185,7 @@ class TeamWorker:
                 with Pulse(table) as pulse:
                     pulse.add(token)
                     holds = partial(pulse.holds, token)
-                    calls = TeamCalls(table.line, table.served.team, self._machine, holds, "team")
+                    calls = self._calls(table, holds, "team")
                     self._dream_over(table, token, calls)
             finally:
                 table.ask(leases.give_back, token)
@@ -250,7 +250,7 @@ class TeamWorker:
         with Pulse(table) as pulse:
             pulse.add(token)
             holds = partial(pulse.holds, token)
-            calls = TeamCalls(table.line, table.served.team, self._machine, holds, found.project)
+            calls = self._calls(table, holds, found.project)
             while not self._stop.is_set() and holds():
                 item = self._next(table, found.name)
                 if item is None:
@@ -262,6 +262,9 @@ class TeamWorker:
             with suppress(TeamError):  # It runs out by itself.
                 table.ask(leases.give_back, token)
         return worked
+
+    def _calls(self, table: Table, holds: Callable[[], bool], project: str) -> TeamCalls:
+        return TeamCalls(table.line, table.served.team, self._machine, holds, project, tell=self._tell)
 
     def _next(self, table: Table, name: str) -> Item | None:
         """Begin the first job of a queue whose transcript is here; the others are left to other machines."""
