@@ -320,7 +320,7 @@ def test_the_latest_change_is_what_was_changed_not_the_name_put_on_it(pair):
     update_memory(shared, shared.open_store(), name, Change(content="We deploy on Fridays."))
     team.now(bob.app)
     assert [item.run.partition("-")[0] for item in shared.open_store().history()].count("signed") == 1
-    (latest,) = history.changes(bob.app)
+    (latest,) = history.changes(shared)
     (file,) = [item for item in latest.files if item.path == f"{name}.md"]
     assert b"Mondays" in file.before and b"Fridays" in file.after
 
