@@ -70,13 +70,13 @@ def test_what_came_is_told_with_the_next_prompt_whatever_it_asks(open_session: D
 def test_the_person_reads_it_once_and_the_next_session_does_not_say_it_again(open_session: Desk) -> None:
     desk = open_session
     came(desk, (2, "came", "tabs", "- [Indent with tabs.](tabs.md)"))
-    assert shown(desk, GO_ON) == "Reverie: 1 came or changed elsewhere (tabs)"
+    assert shown(desk, GO_ON) == "Reverie: 1 changed elsewhere (tabs)"
     assert shown(desk, GO_ON) == ""
     came(desk, (2, "came", "tabs", "- [Indent.](tabs.md)"), (40, "changed", "port", "- [It is 80.](port.md)"))
     at(desk, 60)
     payload = {"session_id": "s-2", "cwd": str(desk.project), "source": "startup"}
     printed = json.loads(desk.run("SessionStart", json.dumps(payload).encode()))
-    assert printed["systemMessage"].startswith("Reverie: 1 came or changed elsewhere (port). ")
+    assert printed["systemMessage"].startswith("Reverie: 1 changed elsewhere (port). ")
     told = printed["hookSpecificOutput"]["additionalContext"]
     assert "came from elsewhere: tabs" in told and "changed elsewhere: port" in told
 
@@ -127,7 +127,7 @@ def test_a_session_whose_start_is_not_known_hears_nothing(open_session: Desk) ->
 def test_what_claude_code_loads_it_tells_of_itself_and_the_person_reads_a_line(open_session: Desk) -> None:
     del open_session.env["CLAUDE_CODE_DISABLE_AUTO_MEMORY"]
     came(open_session, (2, "came", "tabs", "- [Indent with tabs.](tabs.md)"))
-    assert shown(open_session, GO_ON) == "Reverie: 1 came or changed elsewhere (tabs)"
+    assert shown(open_session, GO_ON) == "Reverie: 1 changed elsewhere (tabs)"
     assert open_session.hook(prompt=GO_ON) == ""
     came(open_session, (9, "left", "tabs", ""))
     assert open_session.hook(prompt=GO_ON) == ""
