@@ -43,7 +43,7 @@ def rows_in(file: str) -> "list[Row]":
 
 def since(home: str, store: str, moment: float) -> "list[Row]":
     """Return what came into `store` after `moment`, oldest first, of each memory the last."""
-    last = {}
+    last: dict[str, Row] = {}
     for row in rows_in(file_of(home, store)):
         if row[0] > moment:
             last.pop(row[2], None)
