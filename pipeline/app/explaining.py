@@ -173,7 +173,8 @@ def _reworded(app: App, document: Document, newest: Told | None) -> tuple[Reword
             if not found and newest is not None and not newest.here and is_arrival(generation.run):
                 at = parse_time(newest.at) or at  # Not when it came here.
             found.append(Reworded(at, change.entry.by, change.entry.short, tuple(words)))
-    if not found and newest is not None and not newest.here and memory.updated > memory.created:
+    elsewhere = newest is not None and not (newest.here or newest.author)
+    if not found and newest is not None and elsewhere and memory.updated > memory.created:
         # It came as it is, and what was changed before is known where that was done.
         found.append(Reworded(memory.updated, f"machine {newest.machine}", "", ()))
     return tuple(found)

@@ -29,6 +29,7 @@ from pipeline.store import (
     Undone,
     base_of,
     is_own,
+    names_only,
     short_ids,
     turns_of,
     undo_id,
@@ -173,7 +174,7 @@ def change(app: App, what: str = "", done: _Done | None = None) -> Change:
         return _change(
             store, next(e for e in entries if e.generation is not None and e.generation.run == run)
         )
-    for entry in entries:
+    for entry in (item for item in entries if not names_only(item.generation)):
         try:
             found = _change(store, entry, what, named)
         except StoreError:

@@ -93,6 +93,8 @@ def _tell_offer(offered: Offer, tell: Callable[[str], None]) -> None:
             f"{count(offered.others, 'conversation')} more no batch takes, being short or read in part:"
             " without --batch they are given as well, at the full price."
         )
+    if not offered.rows and not offered.others:
+        output.talk("Old sessions count once `reverie ingest --dir ~/.claude/projects` has looked at them.")
 
 
 def worker(

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         is_arrival,
         is_own,
         last_turn,
+        names_only,
         short_ids,
         turns_of,
         undo_id,
@@ -62,8 +63,8 @@ __getattr__ = exports(
         "history.episodes": "Episode diary_days=days diary_day=read_day",
         "history.forgotten": "Forgotten",
         "history.generations": (
-            "ARRIVED SIGNED FileChange FileDiff Generation base_of is_arrival is_own last_turn short_ids"
-            " turns_of undo_id"
+            "ARRIVED SIGNED FileChange FileDiff Generation base_of is_arrival is_own last_turn names_only"
+            " short_ids turns_of undo_id"
         ),
         "history.undone": "undone_runs",
         "history.hand_edits": "HandEdit",
@@ -118,6 +119,7 @@ __all__ = [
     "last_uses",
     "looks_anew",
     "memory_folders",
+    "names_only",
     "one_look",
     "require_owner",
     "require_writable",

@@ -179,7 +179,7 @@ class TeamBatches:
     def _read(self, *, may_begin: bool) -> bool:
         """Look at the order there is, or make one; False where there is none."""
         held = Held(self._table.pulse, self._tokens)
-        calls = TeamCalls(self._table.line, self._table.served.team, self._machine, held, "")
+        calls = self._calls(held, "")
         items = self._refresh()
         with self._worker(calls) as worker:
             ledger = worker.context.ledger
@@ -301,6 +301,10 @@ class TeamBatches:
         self._tell(f"{item.key}: {CANCELED}")
         return True
 
+    def _calls(self, held: Held, project: str) -> TeamCalls:
+        table = self._table
+        return TeamCalls(table.line, table.served.team, self._machine, held, project, tell=self._tell)
+
     def _finish(self) -> bool:
         """Do the rest of the transcripts whose batches are through; whether there was one."""
         ready, self._ready = self._ready, []
@@ -308,7 +312,7 @@ class TeamBatches:
             if self._stop.is_set():
                 return False
             held = self._table.pulse.held(folder.token)
-            calls = TeamCalls(self._table.line, self._table.served.team, self._machine, held, folder.project)
+            calls = self._calls(held, folder.project)
             if not held.is_ours() or not self._do(self._table, folder.token, calls, item):
                 self._ready = ready[number + 1 :]
                 return number > 0

@@ -51,8 +51,10 @@ CAP = "the team's cap is reached"
 
 @changing
 class TeamCalls:
-    """The calls of one worker for one `team`; `project` is whose dialogue is read now, under the leases
-    `held`."""
+    """The calls of one worker for one `team`, under the leases `held`.
+
+    `project` is whose dialogue is read now; `tell` hears what a call waits for.
+    """
 
     line: Line
     team: str
@@ -63,6 +65,7 @@ class TeamCalls:
     made: dict[int, _Made] = field(default_factory=dict)
     paid: dict[str, RawReply] = field(default_factory=dict)
     failures: dict[str, int] = field(default_factory=dict)
+    tell: Callable[[str], object] = LOG.warning
 
     def meter(self, inner: Meter) -> Meter:
         """Return a meter that enters each call with `inner` and in the team's books."""
@@ -182,9 +185,11 @@ class _TeamMeter:
                     dollars=Decimal(str(dollars)),
                     **tokens_of(usage),
                 )
-            except UnreachableTeamError:
+            except UnreachableTeamError as error:
                 if waited >= PATIENCE_SECONDS:
                     raise
+                if not waited:
+                    self._calls.tell(f"waiting: {error}")
                 self._calls.sleep(5.0)
                 waited += 5.0
             else:

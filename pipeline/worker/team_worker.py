@@ -205,7 +205,7 @@ class TeamWorker:
             if token is None:
                 return False
             with table.holding(token) as held:
-                calls = TeamCalls(table.line, table.served.team, self._machine, held, "team")
+                calls = self._calls(table, held, "team")
                 self._dream_over(table, token, calls)
             return True
         except LeaseLostError as error:
@@ -260,10 +260,13 @@ class TeamWorker:
         except TeamError:
             return True
 
+    def _calls(self, table: Table, held: Held, project: str) -> TeamCalls:
+        return TeamCalls(table.line, table.served.team, self._machine, held, project, tell=self._tell)
+
     def _serve(self, table: Table, found: Waiting, token: str, held: Held) -> bool:
         """Work at a queue under its lease of `token`, which is `held`."""
         worked = False
-        calls = TeamCalls(table.line, table.served.team, self._machine, held, found.project)
+        calls = self._calls(table, held, found.project)
         while not self._stop.is_set() and held.is_ours():
             item = self._next(table, found.name)
             if item is None:

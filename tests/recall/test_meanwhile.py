@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +13,9 @@ from tests.support.recall import MOMENT, Desk, index_store
 GO_ON = "thanks, go on"
 
 
-def came(desk: Desk, *rows: tuple[float, str, str, str], below: str = "") -> None:
+def came(desk: Desk, *rows: tuple[float, str, str, str], store: Path | None = None) -> None:
     """Let a sync have brought `rows`: seconds after the start, deed, name, line."""
-    file = desk.home / news.file_of(str(desk.home), str(desk.store / below))
+    file = desk.home / news.file_of(str(desk.home), str(store or desk.store))
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps([[MOMENT + row[0], *row[1:]] for row in rows]), "utf-8")
 
@@ -36,8 +37,9 @@ def shown(desk: Desk, prompt: str, session: str = "s-1") -> str:
 
 @pytest.fixture
 def open_session(desk: Desk) -> Desk:
-    """A session that began, in a store that is kept in step."""
+    """A session that began, in a store that is kept in step, and that Claude Code does not load itself."""
     desk.store.mkdir(parents=True)
+    desk.env["CLAUDE_CODE_DISABLE_AUTO_MEMORY"] = "1"
     came(desk, (-60, "came", "before", "- [It was there before.](before.md)"))
     begin(desk)
     at(desk, 30)
@@ -68,20 +70,24 @@ def test_what_came_is_told_with_the_next_prompt_whatever_it_asks(open_session: D
 def test_the_person_reads_it_once_and_the_next_session_does_not_say_it_again(open_session: Desk) -> None:
     desk = open_session
     came(desk, (2, "came", "tabs", "- [Indent with tabs.](tabs.md)"))
-    assert shown(desk, GO_ON) == "Reverie: 1 came or changed elsewhere (tabs)"
+    assert shown(desk, GO_ON) == "Reverie: 1 changed elsewhere (tabs)"
     assert shown(desk, GO_ON) == ""
     came(desk, (2, "came", "tabs", "- [Indent.](tabs.md)"), (40, "changed", "port", "- [It is 80.](port.md)"))
     at(desk, 60)
     payload = {"session_id": "s-2", "cwd": str(desk.project), "source": "startup"}
     printed = json.loads(desk.run("SessionStart", json.dumps(payload).encode()))
-    assert printed["systemMessage"].startswith("Reverie: 1 came or changed elsewhere (port). ")
+    assert printed["systemMessage"].startswith("Reverie: 1 changed elsewhere (port). ")
     told = printed["hookSpecificOutput"]["additionalContext"]
     assert "came from elsewhere: tabs" in told and "changed elsewhere: port" in told
 
 
 def test_what_a_team_says_is_told_as_the_teams(open_session: Desk) -> None:
     desk = open_session
-    came(desk, (2, "came", "day", "- [We deploy on Mondays.](day.md) (Bob, 2026-11-20)"), below=TEAM)
+    came(
+        desk,
+        (2, "came", "day", "- [We deploy on Mondays.](day.md) (Bob, 2026-11-20)"),
+        store=desk.store / TEAM,
+    )
     said = desk.hook(prompt=GO_ON)
     assert "not the user's own word" in said and "(Bob, 2026-11-20)" in said
 
@@ -116,3 +122,22 @@ def test_news_that_can_not_be_read_say_nothing(open_session: Desk, odd: str) -> 
 def test_a_session_whose_start_is_not_known_hears_nothing(open_session: Desk) -> None:
     came(open_session, (2, "came", "tabs", "- [Indent with tabs.](tabs.md)"))
     assert open_session.hook(prompt=GO_ON, session_id="s-other") == ""
+
+
+def test_what_claude_code_loads_it_tells_of_itself_and_the_person_reads_a_line(open_session: Desk) -> None:
+    del open_session.env["CLAUDE_CODE_DISABLE_AUTO_MEMORY"]
+    came(open_session, (2, "came", "tabs", "- [Indent with tabs.](tabs.md)"))
+    assert shown(open_session, GO_ON) == "Reverie: 1 changed elsewhere (tabs)"
+    assert open_session.hook(prompt=GO_ON) == ""
+    came(open_session, (9, "left", "tabs", ""))
+    assert open_session.hook(prompt=GO_ON) == ""
+
+
+def test_what_holds_for_all_projects_is_told(open_session: Desk) -> None:
+    desk = open_session
+    del desk.env["CLAUDE_CODE_DISABLE_AUTO_MEMORY"]
+    came(desk, (2, "came", "terse", "- [Answers are terse.](terse.md)"), store=desk.user_store)
+    assert "Answers are terse." in desk.hook(prompt=GO_ON)
+    desk.env["REVERIE_RECALL__USER_SCOPE"] = "false"
+    came(desk, (9, "came", "terse", "- [Answers are long.](terse.md)"), store=desk.user_store)
+    assert desk.hook(prompt=GO_ON) == ""

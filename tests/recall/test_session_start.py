@@ -126,6 +126,19 @@ def test_what_a_team_shares_is_told_as_the_teams(desk: Desk, loaded: bool) -> No
     assert "We deploy on Mondays.](d.md) (Bob, 2026-11-20)" in said
 
 
+def test_what_a_team_and_the_persons_own_memories_say_in_the_same_words_is_told_once(desk: Desk) -> None:
+    folder = desk.store / "team"
+    folder.mkdir(parents=True)
+    (desk.store / "MEMORY.md").write_text("# Memory\n\n- [We deploy on Mondays.](own/day.md)\n", "utf-8")
+    lines = [
+        "- [We deploy on Mondays.](day.md) (Ann, 2026-11-20)",
+        "- [We use tabs.](t.md) (Bob, 2026-11-20)",
+    ]
+    (folder / "MEMORY.md").write_text("\n".join(["# T", "", *lines, ""]), "utf-8")
+    said = start(desk)
+    assert lines[1] in said and "Mondays" not in said, "Claude Code loads it as the person's"
+
+
 def test_what_changed_since_the_last_session_is_told_once(desk: Desk) -> None:
     board(desk, changes=[[MOMENT - 60, "created", "before-the-first"]])
     assert start(desk, session="s-1") == ""

@@ -12,7 +12,7 @@ from pipeline.hooklib import news
 from pipeline.hooklib.settings import board
 from pipeline.ledger import jobs, open_ledger
 from pipeline.ledger.files import begin_ingest, remember_store
-from pipeline.worker import Worker, WorkerContext
+from pipeline.worker import Worker, WorkerContext, process
 from tests.support.machines import Machine, exchange
 from tests.support.stores import run
 
@@ -59,6 +59,18 @@ def due_in(machine: Machine) -> float | None:
         return due if due is not None and due <= worker.in_step.longest_wait else None
 
 
+def stays(machine: Machine, **settings: object) -> bool:
+    """Whether a worker of `machine` that has done its work waits for what is due."""
+    home, found = machine.app.home, config.load(machine.app.home)
+    found = found.model_copy(update={"worker": found.worker.model_copy(update=settings)})
+    with open_ledger(home / "ledger.sqlite") as ledger:
+        worker = Worker(WorkerContext(home, found, machine.clock, ledger, llm="offline"))
+        try:
+            return process._linger(home, worker, set(), is_heavy=True)
+        except process._BeginAnew:
+            return True
+
+
 def test_a_session_that_begins_finds_what_another_machine_sent_a_minute_ago(pair):
     desk, laptop = pair
     laptop.add("The build box has twelve cores.", name="build-box")
@@ -78,7 +90,9 @@ def test_what_was_learned_last_leaves_when_the_session_ends(pair):
         jobs.enqueue(ledger, "sync", str(desk.store), now=desk.clock.at, run_after=desk.clock.at + FIVE)
     desk.clock.at += timedelta(seconds=10)
     assert work(desk) == ["waiting"]
-    assert due_in(desk) == 290, "the worker stays for it, or it would wait for the next session"
+    assert due_in(desk) == 290
+    assert stays(desk), "or it would wait for the next session"
+    assert not stays(desk, linger_seconds=0), "unless nobody wants that"
     event(desk, "SessionEnd")
     assert work(desk) == ["done"] and due_in(desk) is None
     laptop.sync()

@@ -6,13 +6,27 @@ from decimal import Decimal
 
 import pytest
 
-from pipeline.app import browsing, explaining, in_step, listing, memories, recall, search, team, undoing
+from pipeline.app import (
+    browsing,
+    explaining,
+    history,
+    in_step,
+    listing,
+    memories,
+    recall,
+    search,
+    team,
+    undoing,
+)
 from pipeline.app.application import App
 from pipeline.app.offered import shared_of
 from pipeline.app.selecting import Filter
 from pipeline.app.writing import Change, update_memory
 from pipeline.core.errors import InputError, TeamError
 from pipeline.core.ids import digest
+from pipeline.hooklib.settings import board
+from pipeline.ledger import open_ledger
+from pipeline.ledger.files import begin_ingest, remember_store
 from pipeline.recall.live.session_start import _index, _lines, _words
 from pipeline.server import lean
 from pipeline.team import spending
@@ -367,3 +381,28 @@ def test_the_index_names_who_says_it_and_since_when(pair):
     assert team.now(bob.app).told == 0
     assert "planted" not in index.read_text("utf-8")
     assert team.now(ann.app).came == 0
+
+
+def test_the_latest_change_is_what_was_changed_not_the_name_put_on_it(pair):
+    ann, bob = pair
+    name = ann.add("We deploy on Mondays.")
+    team.share(ann.app, name)
+    team.now(bob.app)
+    shared = team._shared(bob.app)
+    bob.wait(minutes=1)
+    update_memory(shared, shared.open_store(), name, Change(content="We deploy on Fridays."))
+    team.now(bob.app)
+    assert [item.run.partition("-")[0] for item in shared.open_store().history()].count("signed") == 1
+    (latest,) = history.changes(shared)
+    (file,) = [item for item in latest.files if item.path == f"{name}.md"]
+    assert b"Mondays" in (file.before or b"") and b"Fridays" in (file.after or b"")
+
+
+def test_what_is_offered_waits_at_the_next_start(pair):
+    ann, _ = pair
+    ann.add("We deploy on Mondays.")
+    with open_ledger(ann.app.home / "ledger.sqlite") as ledger:
+        begin_ingest(ledger, "a.jsonl", "/a.jsonl", size=1, mtime_ms=1)
+        remember_store(ledger, "a.jsonl", str(ann.store))
+    assert team.now(ann.app).error == "" and team.offer(ann.app) == 1
+    assert board(str(ann.app.home))["stores"][str(ann.store)]["inbox"] == 1

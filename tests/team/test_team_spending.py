@@ -6,8 +6,12 @@ from uuid import uuid4
 
 import pytest
 
-from pipeline.core.errors import TeamError
-from pipeline.team import leases, queue, spending
+from pipeline.core.errors import TeamError, UnreachableTeamError
+from pipeline.llm.budget import Usage
+from pipeline.llm.fakes import MemoryMeter
+from pipeline.team import connecting, leases, queue, spending
+from pipeline.worker.team_calls import TeamCalls, _Made
+from pipeline.worker.team_table import Pulse
 
 pytestmark = pytest.mark.postgres
 
@@ -145,3 +149,16 @@ def test_one_of_many_gets_a_lease_and_the_next_when_it_ran_out(work):
     assert work.as_("ann", leases.keep, work.team, fresh, seconds=600)
     work.as_("ann", leases.give_back, work.team, fresh)
     assert not work.as_("ann", leases.held, work.team)
+
+
+def test_who_runs_the_worker_hears_once_that_a_reply_waits_for_the_database():
+    told: list[str] = []
+    address = connecting.parse("postgresql://ann@127.0.0.1:1/team")
+    nowhere = connecting.Line(address, sleep=lambda _: None)
+    held = Pulse(address, "t").held()
+    calls = TeamCalls(nowhere, "t", "m", held, "p", sleep=lambda _: None, tell=told.append)
+    calls.made[1] = _Made(spending.Call("c", "m", "p", "extract", "d"), "d", "extract", "anthropic")
+    with pytest.raises(UnreachableTeamError):
+        calls.meter(MemoryMeter()).end(1, outcome="ok", usage=Usage(), dollars=0.0)
+    (line,) = told
+    assert line.startswith("waiting: the team's database can't be reached")

@@ -114,13 +114,13 @@ def _meanwhile(
     from pipeline.recall.live import meanwhile, person, session_file
 
     session, cwd = _text(fields, "session_id"), _text(fields, "cwd")
-    store = project_of(cwd)[1] if cwd else ""
+    root, store = project_of(cwd) if cwd else ("", "")
+    user_store = f"{home}/{home_files.USER_STORE}" if values["user_scope"] else ""
     given = session_file.read(home, session)
     now = times.now()
     room = values["session_chars"] - given.chars
-    found = meanwhile.heard(
-        home, session, store, given, room, {(item["store"], item["name"]) for item in items}
-    )
+    recalled = {(item["store"], item["name"]) for item in items}
+    found = meanwhile.heard(home, session, (root, store, user_store), given, room, recalled)
     if not found.until:
         return "", ""
     line = {

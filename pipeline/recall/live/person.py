@@ -100,7 +100,7 @@ def meanwhile(home: str, store: str, names: "list[str]", until: float, now: floa
 
 
 def _elsewhere(names: "list[str]") -> str:
-    return f"{len(names)} came or changed elsewhere ({_listed(names)})"
+    return f"{len(names)} changed elsewhere ({_listed(names)})"
 
 
 def _news(

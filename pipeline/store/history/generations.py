@@ -123,6 +123,11 @@ def is_own(item: Generation) -> bool:
     return not (item.undone or turns or base.startswith((ARRIVED, SIGNED)))
 
 
+def names_only(item: Generation | None) -> bool:
+    """Whether `item` did no more than put a person's name on what was changed before."""
+    return item is not None and turns_of(item.run)[0].startswith(SIGNED)
+
+
 def undo_id(run: str) -> str:
     """Return the id of the change set that undoes `run`: ``undo-<id>``, of that one ``redo-<id>``.
 
