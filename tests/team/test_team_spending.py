@@ -11,7 +11,7 @@ from pipeline.llm.budget import Usage
 from pipeline.llm.fakes import MemoryMeter
 from pipeline.team import connecting, leases, queue, spending
 from pipeline.worker.team_calls import TeamCalls, _Made
-from pipeline.worker.team_table import Pulse
+from pipeline.worker.team_table import Pulse, Served
 
 pytestmark = pytest.mark.postgres
 
@@ -155,7 +155,7 @@ def test_who_runs_the_worker_hears_once_that_a_reply_waits_for_the_database():
     told: list[str] = []
     address = connecting.parse("postgresql://ann@127.0.0.1:1/team")
     nowhere = connecting.Line(address, sleep=lambda _: None)
-    held = Pulse(address, "t").held()
+    held = Pulse(Served(address, "t", "the team")).held()
     calls = TeamCalls(nowhere, "t", "m", held, "p", sleep=lambda _: None, tell=told.append)
     calls.made[1] = _Made(spending.Call("c", "m", "p", "extract", "d"), "d", "extract", "anthropic")
     with pytest.raises(UnreachableTeamError):
