@@ -32,6 +32,7 @@ PAGES = {
     "a dream that did": "dreams?run=DREAM",
     "inbox": "inbox",
     "inbox, of one kind": "inbox?kind=new&all=1",
+    "inbox, decided": "inbox?kind=decided",
     "graph": "graph",
     "graph, of one cluster": "graph?group=1",
     "runs": "runs",
