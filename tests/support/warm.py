@@ -42,8 +42,6 @@ _MEASURED = {name: os.environ[name] for name in (MEASURING,) if name in os.envir
 LIMIT = 180
 """Seconds after which a process that should have ended counts as hanging."""
 
-_SENTENCE = "The payment gateway is retried 3 times at most."
-
 
 class Order(TypedDict, total=False):
     """What to run: the worker, or `reverie` with `arguments`, which prints to the files `out` and `err`.
@@ -180,7 +178,6 @@ def _warm_up() -> None:
     assert doubt("The rules are compiled at the first use.") is None
     assert type_of("Rules.") is correction("Rules.") is None and not is_statement("Rules.")
     _ask_once()
-    _work_once()
 
 
 def _compile() -> None:
@@ -223,36 +220,6 @@ def _ask_once() -> None:
     request = Request("warm-up", "none", "", (Message("user", "Hello."),), 1)
     with serving(lambda _: {"ok": True}) as api:
         AnthropicProvider("made-up", base_url=api.url).send(request, {"type": "object"})
-
-
-def _work_once() -> None:
-    """Do a worker's work in a home that goes again: patterns and methods are made at their first use."""
-    import typer._click.decorators  # noqa: F401 - each command imports it
-
-    from pipeline.search.refresh import refresh_index
-    from pipeline.store import Store
-    from tests.support.extraction import Bench, fact, reply
-    from tests.support.ledgers import new_ledger
-    from tests.support.transcripts import Transcript
-
-    before = dict(os.environ)
-    with tempfile.TemporaryDirectory() as place:
-        home = Path(place)
-        os.environ.clear()  # nothing that a person has set leads elsewhere
-        os.environ.update(HOME=place, CLAUDE_CONFIG_DIR=f"{place}/.claude", REVERIE_HOME=f"{place}/reverie")
-        session = Transcript(cwd=place, start="2026-03-02T09:00:00Z")
-        session.user(_SENTENCE)
-        session.assistant("Noted.")
-        try:
-            with new_ledger(home / "reverie" / "ledger.sqlite") as ledger:
-                bench = Bench(ledger, Store.open(home / "memory", create=True), home / "reverie")
-                bench.script([reply(fact(1, _SENTENCE))])
-                bench.fire(session)
-                bench.worker(store=bench.store.root).run()
-                assert bench.names() and refresh_index(bench.root, bench.store, bench.clock.at)
-        finally:
-            os.environ.clear()
-            os.environ.update(before)
 
 
 def serve() -> None:
