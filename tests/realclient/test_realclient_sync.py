@@ -12,7 +12,6 @@ from tests.realclient.scripted_api import SESSION, Rule
 pytestmark = pytest.mark.realclient
 
 PLUGIN = ("--plugin-dir", str(REPO))
-OLD = "- [Deploys happen on Tuesdays.](deploy-day.md)"
 NEW = "- [Prices are whole cents.](prices.md)"
 SHARED = "- [Releases are cut from harbour.](release-branch.md)"
 
@@ -23,11 +22,10 @@ def test_the_client_tells_of_its_index_and_the_hook_of_what_the_client_does_not_
     machine = open_box(Rule(["Gladly."], when="let us go on"), Rule(["Yes."], when="and further"))
     index = machine.memory / "MEMORY.md"
     machine.memory.mkdir(parents=True)
-    index.write_text(f"# Memory\n\n{OLD}\n", "utf-8")
+    index.write_text(f"# Memory\n\n{NEW}\n", "utf-8")
     home = machine.home / ".claude" / "reverie"
     with machine.terminal(*PLUGIN) as terminal:
-        # As a sync does, a moment after the session began.
-        index.write_text(f"# Memory\n\n{OLD}\n{NEW}\n", "utf-8")
+        # As a sync leaves it, a moment after the session began.
         for store, name, line in (
             (machine.memory, "prices", NEW),
             (machine.memory / "team", "release-branch", f"{SHARED} (Bob, 2026-11-20)"),
@@ -43,6 +41,6 @@ def test_the_client_tells_of_its_index_and_the_hook_of_what_the_client_does_not_
         terminal.shows("Yes.")
     machine.settle()
     first, second = (asked.everything for asked in machine.journal.asked(SESSION)[:2])
-    assert first.count(NEW) == 1, "the client has it, as it loads the index or as a change of it"
+    assert first.count(NEW) == 1, "the client has the index, and the hook does not repeat it"
     assert first.count(f"{SHARED} (Bob, 2026-11-20)") == 1 and "not the user's own word" in first
     assert second.count(NEW) == second.count(SHARED) == 1, "neither is said again"
