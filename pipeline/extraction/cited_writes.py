@@ -29,7 +29,7 @@ from pipeline.extraction.screen import AROUND, LENGTH, Case, Rejected, Screen
 from pipeline.extraction.second_page import LEGEND, Page
 from pipeline.extraction.second_reader import NEAREST, UNCLEAR, ask, heard_as
 from pipeline.ledger import Ledger, dialogue, utterances
-from pipeline.ledger.inbox import AGAIN, CITED, InboxItem, add_inbox, amend_inbox, decide_inbox
+from pipeline.ledger.inbox import AGAIN, CITED, TAKEN_BACK, InboxItem, add_inbox, amend_inbox, decide_inbox
 from pipeline.revision import Door
 from pipeline.store import Document
 from pipeline.text.quotes import quoted_in
@@ -59,7 +59,7 @@ def note(ledger: Ledger, store: str, memory: Memory, *, run_id: str, now: dateti
 
 def is_unread(item: InboxItem) -> bool:
     """Whether the second reader has still to be asked about `item`; not where a person decided once."""
-    return item.kind == CITED and not {_READ, AGAIN} & item.payload.keys()
+    return item.kind == CITED and not {_READ, AGAIN, TAKEN_BACK} & item.payload.keys()
 
 
 def confirmed(document: Document, item: InboxItem, door: Door, origin: Origin) -> Flaw | None:

@@ -134,8 +134,10 @@ def test_a_yes_makes_it_theirs_and_a_no_leaves_it_as_it_is(app):
     undo(app, whole_id(app.open_store(), history(app)[0].short))
     assert origin(app, first) == "assistant-written" and waits(app) == ["cited"]
     assert not app.open_store().forgotten().names
-    # They took their own yes back: nobody gives it in their stead.
+    # They took their own yes back: nobody gives it in their stead, nor where they took back a no.
     assert by_worker(app) == [] and waits(app) == ["cited"]
+    assert inbox.take_back_rejections(app, numbers[1:]) == 1
+    assert by_worker(app) == [] and waits(app) == ["cited", "cited"]
 
 
 def test_what_is_too_long_to_be_read_waits_for_the_person(app):
