@@ -334,9 +334,8 @@ def left_of_mine(connection: psycopg.Connection[Any], team: str) -> Left:
         " count(*) FILTER (WHERE status = 'failed' AND NOT args ? 'canceled'),"
         " count(*) FILTER (WHERE status = 'doing' AND args ? 'canceled'),"
         " count(*) FILTER (WHERE status = 'failed' AND args ? 'canceled'),"
-        " extract(epoch FROM clock_timestamp())::float8 FROM procrastinate_jobs"
-        " WHERE queue_name LIKE left(backlog_queue(%s, ''), 14) || '/%%'",
-        [team],
+        f" extract(epoch FROM clock_timestamp())::float8 FROM procrastinate_jobs WHERE {MINE}",
+        {"team": team},
     ).fetchone()
     assert row is not None
     return Left(*row)
