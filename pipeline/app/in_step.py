@@ -156,7 +156,7 @@ def lags(member: Mapping[str, Any], machines: Sequence[Mapping[str, Any]]) -> li
 def _lag(machine: Mapping[str, Any]) -> str:
     behind, waiting = machine["behind"], machine["waiting"]
     read = f"has {count(behind, 'change')} still to read" if behind else "has read all"
-    text = f"machine {machine['machine']} {read}"
+    text = f"{'this machine' if machine['is_here'] else 'machine ' + machine['machine']} {read}"
     return f"{text}, {waiting} to be sent" if waiting else text
 
 

@@ -295,7 +295,9 @@ def status(app: App, *, ask: bool = True) -> Standing:
     error = state.error
     try:
         if ask:
-            there = within(parse(state.remote), lambda connection: figures(connection, state.team))
+            there = within(
+                parse(state.remote), lambda connection: figures(connection, state.team, state.machine)
+            )
     except TeamError as failed:
         error = str(failed)
     else:

@@ -12,8 +12,8 @@ FIGURES = ("members", "machines", "costs", "queue", "caps", "flying", "dream")
 """What `figures` returns, by name."""
 
 
-def figures(connection: Any, team: str) -> dict[str, Any]:
-    """Return what `app.team.Standing` has of the database."""
+def figures(connection: Any, team: str, machine: str) -> dict[str, Any]:
+    """Return what `app.team.Standing` has of the database; one of its machines is `machine`, this one."""
     schema.check(connection)
     people = [
         {
@@ -31,7 +31,7 @@ def figures(connection: Any, team: str) -> dict[str, Any]:
     ]
     flying = values_of(batches.flying(connection, team))
     flying["dollars"] = float(flying["dollars"])
-    found = (people, _machines(connection, team), _costs(connection, team, named), rows)
+    found = (people, _machines(connection, team, machine), _costs(connection, team, named), rows)
     more = (caps_of(connection, team), flying, _dream(connection, team, named))
     return dict(zip(FIGURES, (*found, *more), strict=True))
 
@@ -54,12 +54,13 @@ def _dream(connection: Any, team: str, named: dict[str, str]) -> dict[str, Any] 
     return {"at": last.at, "by": "" if mine else named.get(login, login)}
 
 
-def _machines(connection: Any, team: str) -> list[dict[str, Any]]:
+def _machines(connection: Any, team: str, here: str) -> list[dict[str, Any]]:
     latest = members.latest_in(connection, team)
     return [
         {
             "login": visible_name(item.login),
             "machine": visible_name(item.machine),
+            "is_here": item.machine == here,
             "behind": max(0, latest - item.pulled_to),
             "waiting": item.waiting,
             "pulled": item.pulled_at.isoformat() if item.pulled_at else "",
