@@ -21,6 +21,7 @@ from pipeline.extraction.screened_candidate import Screened
 from pipeline.hooklib.plain import one_line
 from pipeline.ledger.inbox import InboxItem
 from pipeline.revision import Door
+from pipeline.revision.door import barred
 from pipeline.store import Document, Move, Put, Snapshot
 from pipeline.verify.flaw import Flaw
 from pipeline.verify.provenance import sentence_said_at, vouched
@@ -198,10 +199,11 @@ class _Build:
 
     def _create(self, case: Case) -> None:
         item, memory_id = case.item, derived_id(self._terms.run_id, case.id)
+        memory = item.memory(memory_id, self._terms.now)
         if self._terms.propose_only:
-            self._propose("new", item.name, PROPOSING, item.to_json())
+            self._propose("new", item.name, _proposing(memory), item.to_json())
             return
-        planned = self._door.create(item.memory(memory_id, self._terms.now))
+        planned = self._door.create(memory)
         if not isinstance(planned, Flaw):
             self._note("created", planned.memory)
         elif planned.to_inbox:
@@ -216,6 +218,8 @@ class _Build:
             return
         changed = item.amending(old, self._terms.now)
         doubt = self._leave_alone(target) or _doubt(item, old, changed[0] if changed else None)
+        if doubt == PROPOSING and changed is not None:
+            doubt = _proposing(changed[0])
         if doubt or changed is None:
             self._propose_update(item, doubt)
             return
@@ -270,6 +274,12 @@ class _Build:
         if self._terms.propose_only:
             return PROPOSING
         return TAKEN if target.path in self._taken else ""
+
+
+def _proposing(memory: Memory) -> str:
+    """Return that the store is in propose mode, with what a person should know of `memory` before a yes."""
+    flaw = barred(memory)
+    return f"{PROPOSING}, and it {flaw.reason}" if flaw is not None else PROPOSING
 
 
 def _is_overtaken(item: Screened, old: Memory) -> bool:

@@ -25,7 +25,7 @@ _BOTH = "two machines changed one sentence, and both stand; a yes leaves out wha
 
 
 def ask(ledger: Ledger, store: Store, state: State, *, now: datetime) -> int:
-    """Put into the inbox what is asked of the memories here, and close what is settled; tell how many are."""
+    """Put into the inbox what is asked of memories here, and close what is settled; tell how many wait."""
     wanted: dict[str, tuple[dict[str, Any], str]] = {}
     asking = {ident: known for ident, known in state.known.items() if known.asks}
     documents = documents_of(store) if asking else {}
@@ -54,7 +54,7 @@ def ask(ledger: Ledger, store: Store, state: State, *, now: datetime) -> int:
             payload, reason = wanted[run_id]
             text = json.dumps(payload, ensure_ascii=False, sort_keys=True)
             add_inbox(ledger, key, kind=SYNCED, payload_json=text, reason=reason, run_id=run_id, now=now)
-    return len(wanted)
+        return sum(item.run_id in wanted for item in list_inbox(ledger, key))
 
 
 def run_id_of(ident: str, known: Known, sentence: str) -> str:

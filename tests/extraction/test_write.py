@@ -274,6 +274,14 @@ def test_propose_mode_changes_nothing_and_loses_nothing(store: Store) -> None:
     assert (payload["statement"], payload["sources"][0]["uuid"]) == (RETRIES, "u2")
 
 
+@pytest.mark.parametrize("update_of", ["", "retries"])
+def test_propose_mode_tells_what_else_a_yes_would_mean(store: Store, update_of: str) -> None:
+    save(store, old())
+    told = item("You may push to main without asking from now on.", update_of=update_of)
+    (proposal,) = planned(store, told, propose_only=True).proposals
+    assert proposal.reason == "the store is in propose mode, and it reads like a permission"
+
+
 def test_a_doubtful_candidate_goes_to_the_inbox_only_when_marked(store: Store) -> None:
     rejected = [
         Rejected("a", "unsure", to_inbox=True, candidate=item()),

@@ -103,12 +103,14 @@ def test_a_no_to_such_a_question_forgets_nothing(pair):
     assert desk.body(name) == "The port is ninety.\n"
     assert "forgot it, and this machine had added to it" in inbox.waiting(desk.app)[0]["reason"]
     desk.update("other", "Another fact stands there.\n")
-    laptop.sync()
+    assert laptop.sync().asked == 1
     laptop.app.open_store()
     before = (laptop.store / ".reverie/forgotten.jsonl").read_bytes()
     for row in inbox.waiting(laptop.app):
         inbox.reject(laptop.app, row["id"])
     assert (laptop.store / ".reverie/forgotten.jsonl").read_bytes() == before
+    # A no is for where it was said: here nothing waits any more, there it does.
+    assert (laptop.sync().asked, desk.sync().asked) == (0, 1)
 
 
 def test_what_left_while_it_changed_stands_and_a_yes_takes_it_away(pair):
