@@ -201,11 +201,11 @@ class App:
         return store
 
     def known_stores(self) -> str:
-        """Return a sentence with the memory folders that are known, for who stands in the wrong place."""
-        if not Home(self.home).ledger.exists():
+        """Return a sentence with the other projects' memory folders, for who stands in the wrong place."""
+        if self.is_user_scope or not Home(self.home).ledger.exists():
             return ""
         with self.ledger(to_look=True) as ledger:
-            found = [str(path) for path in known_stores(ledger)]
+            found = [str(path) for path in known_stores(ledger) if path != self.store_path]
         hint = " Was the project moved here? `reverie adopt OLD-PATH` takes its memories over."
         return f" Known here: {', '.join(found[:3])}.{hint}" if found else ""
 

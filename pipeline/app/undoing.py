@@ -5,6 +5,7 @@ A dream that also kept something for all projects made a change set in each scop
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -116,7 +117,7 @@ def _newest(app: App) -> list[tuple[App, str]]:
     last = max((item for _, item in newest.values()), key=lambda item: item.at or _EARLIEST).run
     whole = promoted_by(last) or last
     found = [(scope, item.run) for scope, item in standing if item.run in (whole, promotion_of(whole))]
-    _require_meant(app, found)
+    _require_meant(app, found, newest)
     return found
 
 
@@ -135,8 +136,13 @@ def _nothing(app: App, every: list[tuple[App, Generation]]) -> InputError:
     )
 
 
-def _require_meant(app: App, found: list[tuple[App, str]]) -> None:
-    """Raise InputError where a person goes back step by step and the next step is in another scope."""
+def _require_meant(
+    app: App, found: list[tuple[App, str]], newest: Mapping[Path, tuple[App, Generation]]
+) -> None:
+    """Raise InputError where a person goes back step by step and the next step is in another scope.
+
+    `newest` has for each folder what may still be undone there, so that both ways on can be named.
+    """
     heads = [
         (item.at or _EARLIEST, scope.store_path, item.run)
         for scope in scopes.keepers(app)
@@ -151,12 +157,20 @@ def _require_meant(app: App, found: list[tuple[App, str]]) -> None:
     here = next((each for each in scopes.keepers(app) if each.store_path == path), app)
     if scope_of(here) == scope_of(scope):
         return
-    it = "--user" if scope.is_user_scope else history.short_id(scope, change_id)
+    there, where = (scopes.SHOWN[scope_of(each)] for each in (scope, here))
+    fix = f"`reverie undo {_by_which(scope, change_id)}` takes it back; "
+    if path in newest:
+        _, left = newest[path]
+        fix += f"`reverie undo {_by_which(here, left.run)}` the latest for {where}: {left.reason}. "
     raise InputError(
-        f"nothing more to undo for {scopes.SHOWN[scope_of(here)]}; the next change is for"
-        f" {scopes.SHOWN[scope_of(scope)]}: {reason}",
-        fix=f"`reverie undo {it}` takes it back; `reverie history` shows all.",
+        f"the latest change that is not undone is for {there}: {reason}; the last undo was for {where}",
+        fix=f"{fix}`reverie history` shows all.",
     )
+
+
+def _by_which(scope: App, change_id: str) -> str:
+    """Return what `undo` needs behind it to take back `change_id`, the newest that stands in `scope`."""
+    return "--user" if scope.is_user_scope else history.short_id(scope, change_id)
 
 
 def _meant(app: App, run: str) -> list[tuple[App, str]]:

@@ -10,7 +10,7 @@ import typer
 
 from pipeline.app import inbox as decisions
 from pipeline.app.application import App
-from pipeline.app.proposals import brief, facts_of, proposer, words_said
+from pipeline.app.proposals import EDITABLE, brief, facts_of, proposer, words_said
 from pipeline.app.said_when import SaidWhen, said_when
 from pipeline.cli import listings, output
 from pipeline.cli.changes import plain_changes, tell_changes
@@ -84,9 +84,9 @@ def inbox_list(
     output.data(rows, tell, as_json=as_json)
     listings.tell_rest(len(every), shown, how="`reverie inbox list --all` shows all")
     if rows and not as_json:
-        output.talk(
-            "`reverie inbox show N` shows one; then `reverie inbox accept N`, `reject N` or `edit N`."
-        )
+        can_edit = any(row["kind"] in EDITABLE for row in rows)
+        ways = ", `reject N` or `edit N`" if can_edit else " or `reject N`"
+        output.talk(f"`reverie inbox show N` shows one; then `reverie inbox accept N`{ways}.")
 
 
 @inbox.command("show")

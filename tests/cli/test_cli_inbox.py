@@ -241,6 +241,15 @@ def test_a_withdrawal_has_no_text_to_edit(held):
     assert "no text to edit" in held.here("inbox", "edit", number, "--text", "x", code=1).err
 
 
+def test_the_list_offers_an_edit_only_where_something_has_a_text(held):
+    put(held, "retire", {"name": "retries", "reason": "over"})
+    put(held, "sync", {"name": "ship", "leaves": True}, "r2")
+    assert "then `reverie inbox accept N` or `reject N`." in held.here("inbox").err
+    update(held, FOUR, run="r3")
+    assert "then `reverie inbox accept N`, `reject N` or `edit N`." in held.here("inbox").err
+    assert "edit" not in held.here("inbox", "list", "--limit", "2").err
+
+
 def test_the_inbox_of_all_projects_is_listed_and_decided_as_well(held):
     held.here("add", "--user", "Terse answers.", "--name", "terse")
     with open_ledger(home(held) / "ledger.sqlite") as ledger:

@@ -212,7 +212,26 @@ def test_going_back_step_by_step_says_where_the_next_step_is(desk):
     desk.here("add", "Deploys happen on Tuesdays.", "--name", "day", REVERIE_NOW="2026-11-20T10:00:01Z")
     desk.here("undo")
     said = desk.here("undo", code=1).err
-    assert f"nothing more to undo for this project; the next change is for all projects: add {NAME}" in said
+    assert f"the latest change that is not undone is for all projects: add {NAME}; the last undo" in said
+    assert "was for this project" in said and "the latest for" not in said
     assert str(desk.project.parent) not in said
     assert "`reverie undo --user` takes it back" in said
     assert "undid add" in desk.here("undo", "--user").out
+
+
+def test_going_back_names_what_still_stands_in_either_place(desk):
+    desk.here("add", "Deploys happen on Tuesdays.", "--name", "day", REVERIE_NOW="2026-11-20T10:00:00Z")
+    desk.here("add", "--user", TERSE, "--name", NAME, REVERIE_NOW="2026-11-20T10:00:01Z")
+    desk.here("add", "The shop has two tills.", "--name", "tills", REVERIE_NOW="2026-11-20T10:00:02Z")
+    desk.here("undo", REVERIE_NOW="2026-11-20T10:00:03Z")
+    first = desk.here("history", "--json").json[-1]["short"]
+    said = " ".join(desk.here("undo", code=1).err.split())
+    assert "nothing more" not in said
+    assert f"not undone is for all projects: add {NAME}; the last undo was for this project" in said
+    assert f"`reverie undo --user` takes it back; `reverie undo {first}` the latest for this project" in said
+    desk.here("undo", "--user", REVERIE_NOW="2026-11-20T10:00:04Z")
+    said = " ".join(desk.here("undo", code=1).err.split())
+    assert "not undone is for this project: add day; the last undo was for all projects" in said
+    assert f"`reverie undo {first}` takes it back; `reverie history`" in said
+    assert desk.here("undo", first).out
+    assert desk.here("list", "--json").json == []

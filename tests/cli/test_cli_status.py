@@ -262,6 +262,23 @@ def test_a_fresh_project_is_told_which_memory_folders_are_known(filled, tmp_path
     assert "no memories yet" in said.out and f"Known here: {filled.store}" in said.err
 
 
+def test_a_project_without_memories_is_not_suspected_of_being_another(desk, tmp_path):
+    desk.here("add", "The shop has two tills.", "--name", "tills")
+    desk.here("add", "--user", "Answers are short.", "--name", "short")
+    desk.here("forget", "tills", "short")
+    desk.here("inbox", "reject", "--all")  # The first that makes a ledger.
+    for option in ([], ["--user"]):
+        said = desk.here("list", *option)
+        assert "no memories yet" in said.out
+        assert "Known here" not in said.err and "moved" not in said.err
+    elsewhere = tmp_path / "other"
+    elsewhere.mkdir()
+    other = replace(desk, project=elsewhere)
+    other.here("add", "The pier is long.", "--name", "pier")
+    said = " ".join(desk.here("list").err.split())
+    assert str(desk.store) not in said and "-other/memory. Was the project moved here?" in said
+
+
 @pytest.mark.parametrize(
     ("mode", "wired", "event", "step"),
     [

@@ -115,12 +115,27 @@ def test_the_page_opens_on_the_newest_dream_that_changed_something(night):
 
 @pytest.mark.parametrize(
     ("at", "is_marked"),
-    [("10-31T17:59", False), ("10-31T18:00", True), ("11-01T11:59", True), ("11-01T12:00", False)],
+    [("10-31T17:59", False), ("10-31T18:00", True), ("11-01T05:59", True), ("11-01T06:00", False)],
 )
 def test_last_night_is_marked(night, monkeypatch, at, is_marked):
     monkeypatch.setenv("REVERIE_NOW", "2026-11-01T16:30:00Z")
     night.write(1, word="nothing", at=f"2026-{at}:00+00:00")
     assert night.page().count(">last night</span>") == 2 * is_marked
+
+
+@pytest.mark.parametrize(
+    ("now", "at", "age"),
+    [
+        ("01T10:43", "01T10:42", "1 min ago"),
+        ("01T05:30", "01T05:10", "20 min ago"),
+        ("03T09:00", "01T03:00", "2 days ago"),
+    ],
+)
+def test_what_did_not_run_last_night_is_told_with_its_age(night, monkeypatch, now, at, age):
+    monkeypatch.setenv("REVERIE_NOW", f"2026-11-{now}:00Z")
+    night.write(1, word="nothing", at=f"2026-11-{at}:00+00:00")
+    page = night.page()
+    assert "last night" not in page and page.count(f">{age}</span>") == 2
 
 
 def test_a_dream_of_the_list_is_found_by_the_words_that_are_read(night):

@@ -18,7 +18,7 @@ from pipeline.core.errors import OvertakenError, UsageError
 from pipeline.core.zone import local
 from pipeline.domain.action import DreamAction
 from pipeline.domain.operations import is_doubted
-from pipeline.text.humanize import count
+from pipeline.text.humanize import ago, count
 from pipeline.web.listed import ROWS
 from pipeline.web.visit import Visit
 
@@ -41,7 +41,8 @@ _THEN = {
 """What became of them by an undo, or a second doing, that did this to them."""
 _EVENING = timedelta(hours=6)
 """How long before midnight a night begins."""
-_NOON = 12
+_MORNING = 6
+"""The hour at which it ends."""
 _OF_ONE = {"are": "is", "were": "was"}
 _MOST_NAMED = 3
 _DIARIES = "episodes/"
@@ -77,6 +78,7 @@ def _page(visit: Visit, run: str, wrong: OvertakenError | None = None) -> Respon
         passed_over=passed_over,
         line=_line,
         last_night=partial(_was_last_night, visit.app.clock.now()),
+        age=partial(_age, visit.app.clock.now()),
         **(_told_of(visit, found) if found else {}),
     )
 
@@ -111,10 +113,19 @@ def _came_of(actions: Iterable[DreamAction]) -> str:
 
 
 def _was_last_night(now: datetime, at: str) -> bool:
-    """Whether `at` is between yesterday's evening and today's noon, by the clocks here."""
+    """Whether `at` is between yesterday's evening and this morning, by the clocks here.
+
+    Before it is morning the night is under way, and none of it is the last one.
+    """
     moment = parse_time(at)
     today = local(now).replace(hour=0, minute=0, second=0, microsecond=0)
-    return moment is not None and today - _EVENING <= local(moment) < today.replace(hour=_NOON)
+    morning = today.replace(hour=_MORNING)
+    return moment is not None and today - _EVENING <= local(moment) < morning <= local(now)
+
+
+def _age(now: datetime, at: str) -> str:
+    moment = parse_time(at)
+    return ago(moment.timestamp(), now) if moment else ""
 
 
 def _in_the_way(visit: Visit, wrong: OvertakenError) -> Any:
