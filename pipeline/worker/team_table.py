@@ -120,12 +120,18 @@ class Table:
 
     @contextmanager
     def holding(self, token: str) -> Iterator[Held]:
-        """Keep the lease of `token`, which was taken just now, until the block ends, and give it back."""
+        """Keep the lease of `token`, which was taken just now, until the block ends, and give it back.
+
+        Where it ends by an error the lease runs out by itself: what was at hand may be written here and not
+        settled at the database, so that for a while it is for this machine alone to go on.
+        """
         self.pulse.add(token)
         try:
             yield self.pulse.held(token)
-        finally:
-            self.give_back(token)
+        except BaseException:
+            self.pulse.drop(token)
+            raise
+        self.give_back(token)
 
     def give_back(self, token: str) -> None:
         """End the lease of `token`; where the database is away, that runs out by itself."""
