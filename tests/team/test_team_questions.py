@@ -10,13 +10,13 @@ import pytest
 
 from pipeline.config import Settings
 from pipeline.core.clock import FixedClock
-from pipeline.core.errors import LeaseLostError
+from pipeline.core.errors import LeaseLostError, TeamError
 from pipeline.ledger import calls, open_ledger
 from pipeline.llm.budget import Usage
 from pipeline.team import batches, leases, looking, queue, spending
 from pipeline.team.connecting import Line, parse
 from pipeline.worker.team_calls import TeamCalls, reply_of
-from pipeline.worker.team_table import Pulse, Served
+from pipeline.worker.team_table import Pulse, Served, Table
 from pipeline.worker.team_worker import TeamWorker
 from tests.support.batch_api import serving_batches
 from tests.support.loopback import well
@@ -226,3 +226,20 @@ def once(work, machine):
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
     return {**json.loads(out), "err": err}
+
+
+def test_a_lease_stays_with_its_machine_where_work_ended_by_an_error(work, tmp_path):
+    served = Served(parse(work.server.url("ann")), work.team, work.name)
+
+    def take(machine):
+        return work.as_("ann", leases.take, work.team, "store/x", machine, seconds=60)
+
+    with Pulse(served) as pulse, Table(served, pulse, attempts=3) as table:
+        with pytest.raises(TeamError), table.holding(take("box")) as held:
+            raise TeamError("the database is away")
+        assert not held.is_ours()
+        # What was at hand may be written there, and not settled.
+        assert take("other") is None
+        with table.holding(take("box")):
+            pass
+    assert take("other")
