@@ -232,7 +232,7 @@ def test_a_lease_stays_with_its_machine_where_work_ended_by_an_error(work, tmp_p
     served = Served(parse(work.server.url("ann")), work.team, work.name)
 
     def take(machine):
-        return work.as_("ann", leases.take, work.team, "store/x", machine, seconds=60)
+        return work.as_("ann", leases.take, work.team, "dream", machine, seconds=60)
 
     with Pulse(served) as pulse, Table(served, pulse, attempts=3) as table:
         with pytest.raises(TeamError), table.holding(take("box")) as held:
