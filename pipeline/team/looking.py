@@ -22,11 +22,14 @@ WITH job AS (
     WHERE fault = '' AND is_due ORDER BY queue_name, priority DESC, id
 )
 SELECT
-    (SELECT jsonb_agg(jsonb_build_array(queue_name, project, key) ORDER BY priority DESC, id) FROM first
-        WHERE NOT EXISTS (SELECT FROM lease WHERE lease.team = %(team)s
-            AND lease.name = %(lease)s || regexp_replace(queue_name, %(batch)s || '$', '')
-            AND lease.until > clock_timestamp()
-            AND NOT (lease.login = session_user AND lease.machine = %(machine)s))),
+    -- What this machine has a lease on comes first: it died at that, and after a while others would go on.
+    (SELECT jsonb_agg(jsonb_build_array(queue_name, project, key) ORDER BY is_own DESC, priority DESC, id)
+        FROM (SELECT first.*, lease.name IS NULL AS is_free,
+                coalesce(lease.login = session_user AND lease.machine = %(machine)s, false) AS is_own
+            FROM first LEFT JOIN lease ON lease.team = %(team)s
+                AND lease.name = %(lease)s || regexp_replace(queue_name, %(batch)s || '$', '')
+                AND lease.until > clock_timestamp()) AS leased
+        WHERE is_free OR is_own),
     (SELECT count(*) FROM job WHERE fault <> ''),
     (SELECT jsonb_agg(jsonb_build_array(cap.span, cap.dollars::text) ORDER BY cap.span) FROM cap
         WHERE cap.team = %(team)s AND spent(cap.team, cap.span) >= cap.dollars),
@@ -39,7 +42,8 @@ FROM team LEFT JOIN dream ON dream.team = team.id WHERE team.id = %(team)s
 
 @record
 class Look:
-    """What a machine may do now for whoever asks: queues read `singly` and `in_batches`, most urgent first.
+    """What a machine may do now for whoever asks: queues read `singly` and `in_batches`, most urgent first,
+    but before them those that it has a lease on.
 
     Of these only those that no other machine works at, and of which a job is due; one that is read in a batch
     counts as due all the while. `odd` counts jobs that can't be done by anybody, `reached` has the span and

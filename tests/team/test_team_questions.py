@@ -243,3 +243,21 @@ def test_a_lease_stays_with_its_machine_where_work_ended_by_an_error(work, tmp_p
         with table.holding(take("box")):
             pass
     assert take("other")
+
+
+def test_who_died_at_a_folder_goes_on_there_first(work):
+    for project in ("a", "b", "c"):
+        put(
+            work,
+            f'{{"key": "{project}/k.jsonl", "project": "{project}"}}',
+            queue_name=f"backlog_queue(%(team)s, '{project}')",
+        )
+
+    def projects(machine):
+        return [each.project for each in work.as_("ann", looking.look, work.team, machine).singly]
+
+    (name,) = [
+        each.name for each in work.as_("ann", looking.look, work.team, "box").singly if each.project == "b"
+    ]
+    assert work.as_("ann", queue.take, work.team, name, "box")
+    assert (projects("box"), projects("other")) == (["b", "a", "c"], ["a", "c"])
