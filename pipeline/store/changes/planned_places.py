@@ -25,7 +25,7 @@ class _Taken:
 
 
 class PlannedPlaces:
-    """What is planned in the store at `root`, by common form, and the archive's files as first seen.
+    """What is planned in the store at `root`, by common form, with the archive's files as first seen.
 
     Each question costs the same, however much is planned: an import plans thousands.
     """
@@ -34,13 +34,13 @@ class PlannedPlaces:
         self._root = root
         self._paths: dict[str, set[str]] = {}
         self._names: dict[str, set[str]] = {}
-        self._archived: dict[str, set[str]] = {}
+        self._looked: set[str] = set()
 
     def clear(self) -> None:
         """Forget all; the places are free again."""
         self._paths.clear()
         self._names.clear()
-        self._archived.clear()
+        self._looked.clear()
 
     def add(self, path: str, memory: Memory | None = None) -> None:
         """Note that `path` is taken, by `memory` with its name or by a file that is put away."""
@@ -59,17 +59,9 @@ class PlannedPlaces:
 
     def in_archive(self, folder: str) -> Container[str]:
         """Return the paths that files below `folder` have or are planned to have."""
-        if folder not in self._archived:
+        if folder not in self._looked:
+            self._looked.add(folder)
             there = inside(self._root, folder)
-            files = there.iterdir() if there.is_dir() else ()
-            self._archived[folder] = {common_form(f"{folder}/{file.name}") for file in files}
-        return _Either(self._archived[folder], self.paths())
-
-
-@dataclass(frozen=True)
-class _Either:
-    first: Container[str]
-    second: Container[str]
-
-    def __contains__(self, form: object) -> bool:
-        return form in self.first or form in self.second
+            for file in there.iterdir() if there.is_dir() else ():
+                self.add(f"{folder}/{file.name}")
+        return self.paths()
