@@ -25,6 +25,13 @@ class Since:
     latest: int
 
 
+SINCE = (
+    "extract(epoch FROM clock_timestamp() - dream.at)::float8 / 3600,"
+    " team.latest - coalesce(dream.latest, 0), team.latest"
+)
+"""In SQL: the values of `Since`, of a team beside its dream."""
+
+
 @record
 class Last:
     """The last dream over a team's memories: whose machine it was, and when (epoch seconds)."""
@@ -44,14 +51,9 @@ def last(connection: psycopg.Connection[Any], team: str) -> Last | None:
 def since_last(connection: psycopg.Connection[Any], team: str) -> Since:
     """Return what came since the last dream over the memories of `team`."""
     row = connection.execute(
-        "SELECT extract(epoch FROM clock_timestamp() - dream.at) / 3600, coalesce(dream.latest, 0),"
-        " team.latest FROM team LEFT JOIN dream ON dream.team = team.id WHERE team.id = %s",
-        [team],
+        f"SELECT {SINCE} FROM team LEFT JOIN dream ON dream.team = team.id WHERE team.id = %s", [team]
     ).fetchone()
-    if row is None:
-        return Since(None, 0, 0)
-    hours, seen, latest = row
-    return Since(None if hours is None else float(hours), latest - seen, latest)
+    return Since(None, 0, 0) if row is None else Since(*row)
 
 
 def note(connection: psycopg.Connection[Any], team: str, token: str, machine: str, latest: int) -> bool:

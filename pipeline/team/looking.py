@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pipeline.record import record
-from pipeline.team.dreams import Since
+from pipeline.team.dreams import SINCE, Since
 from pipeline.team.queue import BATCH, FAULT, LEASE, MINE, Waiting
 
 if TYPE_CHECKING:
@@ -33,9 +33,7 @@ SELECT
     (SELECT count(*) FROM job WHERE fault <> ''),
     (SELECT jsonb_agg(jsonb_build_array(cap.span, cap.dollars::text) ORDER BY cap.span) FROM cap
         WHERE cap.team = %(team)s AND spent(cap.team, cap.span) >= cap.dollars),
-    extract(epoch FROM clock_timestamp() - dream.at)::float8 / 3600,
-    team.latest - coalesce(dream.latest, 0),
-    team.latest
+    {SINCE}
 FROM team LEFT JOIN dream ON dream.team = team.id WHERE team.id = %(team)s
 """
 
