@@ -6,11 +6,11 @@ that is never settled goes on counting in full: who reserved it died, and nobody
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from pipeline.record import record
+from pipeline.record import record, values_of
 
 if TYPE_CHECKING:
     from datetime import date
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 PROJECT_CHARS = 200
 """As much of a project's name as the books have."""
+_RESERVE = "reserve(%(team)s, %(id)s, %(machine)s, %(project)s, %(purpose)s, %(work)s, %(most)s)"
 
 
 @record
@@ -106,8 +107,7 @@ def begin(
     row = connection.execute(
         "SELECT held.is_ours, known.reply, coalesce(extract(epoch FROM down.until - clock_timestamp()), 0),"
         " coalesce(down.reason, ''), coalesce(CASE WHEN held.is_ours AND known.reply IS NULL"
-        " AND down.until IS NULL THEN reserve(%(team)s, %(id)s, %(machine)s, %(project)s, %(purpose)s,"
-        " %(work)s, %(most)s) END, false)"
+        f" AND down.until IS NULL THEN {_RESERVE} END, false)"
         " FROM (SELECT count(*) = cardinality(%(holding)s::uuid[]) AS is_ours FROM lease"
         " WHERE team = %(team)s AND login = session_user AND token = ANY(%(holding)s::uuid[])"
         " AND until > clock_timestamp()) AS held"
@@ -115,17 +115,7 @@ def begin(
         " AND work = %(work)s AND reply IS NOT NULL) AS known ON true"
         " LEFT JOIN (SELECT until, reason FROM outage WHERE team = %(team)s AND login = session_user"
         " AND provider = %(provider)s AND until > clock_timestamp()) AS down ON true",
-        {
-            "team": team,
-            "id": call.id,
-            "machine": call.machine,
-            "project": call.project[:PROJECT_CHARS],
-            "purpose": call.purpose,
-            "work": call.work,
-            "most": most,
-            "provider": provider,
-            "holding": list(holding),
-        },
+        {**_given(team, call, most), "provider": provider, "holding": list(holding)},
     ).fetchone()
     assert row is not None
     is_ours, reply, wait, why, is_reserved = row
@@ -134,9 +124,7 @@ def begin(
 
 def reserve(connection: psycopg.Connection[Any], team: str, call: Call, most: Decimal) -> bool:
     """Set `most` dollars aside for `call`; False where a cap of the team's would be passed."""
-    project = call.project[:PROJECT_CHARS]
-    given = [team, call.id, call.machine, project, call.purpose, call.work, most]
-    return bool(_answer(connection, "SELECT reserve(%s, %s, %s, %s, %s, %s, %s)", given))
+    return bool(_answer(connection, f"SELECT {_RESERVE}", _given(team, call, most)))
 
 
 def settle(
@@ -182,7 +170,12 @@ def reserved(connection: psycopg.Connection[Any], team: str) -> tuple[Reserve, .
     return tuple(Reserve(*row) for row in rows)
 
 
-def _answer(connection: psycopg.Connection[Any], sql: str, given: list[Any]) -> Any:
+def _given(team: str, call: Call, most: Decimal) -> dict[str, Any]:
+    """Return the values of _RESERVE."""
+    return {**values_of(call), "project": call.project[:PROJECT_CHARS], "team": team, "most": most}
+
+
+def _answer(connection: psycopg.Connection[Any], sql: str, given: Sequence[Any] | Mapping[str, Any]) -> Any:
     row = connection.execute(sql, given).fetchone()
     assert row is not None
     return row[0]

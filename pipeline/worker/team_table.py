@@ -128,9 +128,8 @@ class Table:
         self.pulse.add(token)
         try:
             yield self.pulse.held(token)
-        except BaseException:
+        finally:
             self.pulse.drop(token)
-            raise
         self.give_back(token)
 
     def give_back(self, token: str) -> None:
