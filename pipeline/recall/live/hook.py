@@ -112,6 +112,7 @@ def _meanwhile(
 ) -> "tuple[str, str]":
     """Return what came from others since the session began, without the memories in `items`."""
     from pipeline.recall.live import meanwhile, person, session_file
+    from pipeline.recall.live.values import Recollections
 
     session, cwd = _text(fields, "session_id"), _text(fields, "cwd")
     root, store = project_of(cwd) if cwd else ("", "")
@@ -123,19 +124,8 @@ def _meanwhile(
     found = meanwhile.heard(home, session, (root, store, user_store), given, room, recalled)
     if not found.until:
         return "", ""
-    line = {
-        "k": "sent",
-        "at": round(now, 3),
-        "hook": events.PROMPT,
-        "cwd": cwd,
-        "store": store,
-        "chars": found.chars,
-        "tokens": -(-found.chars // 4),
-        "left_out": 0,
-        "prompt": "",
-        "items": [],
-        "heard": found.until,
-    }
+    news = Recollections([], found.text, 0, [], found.chars, [])
+    line = {**_sent(news, events.PROMPT, store, cwd, "", now), "heard": found.until}
     if not session_file.append(home, session, line, given):
         return "", ""
     shown = person.meanwhile(home, store, found.names, found.until, now) if values["show_names"] else ""
