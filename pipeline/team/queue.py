@@ -318,15 +318,6 @@ def where_read(connection: psycopg.Connection[Any], team: str, keys: Sequence[st
     return {str(key): str(machine) for key, machine in rows}
 
 
-def open_of_mine(connection: psycopg.Connection[Any], team: str) -> int:
-    """Return how many transcripts of whoever asks wait or are being read."""
-    row = connection.execute(
-        f"SELECT count(*) FROM procrastinate_jobs WHERE status IN ('todo', 'doing') AND {MINE}",
-        {"team": team},
-    ).fetchone()
-    return int(row[0]) if row else 0
-
-
 def left_of_mine(connection: psycopg.Connection[Any], team: str) -> Left:
     """Return what is left of the transcripts of whoever asks."""
     row = connection.execute(

@@ -123,7 +123,7 @@ def test_another_login_sees_nothing_of_it_and_gets_nothing_done(work, laptop):
 def test_what_nobody_has_begun_is_taken_back(work, laptop, api):
     give(laptop)
     assert laptop.told("process", "--team", "--cancel") == {"taken_back": 6, "requests_in_batches": 0}
-    assert work.as_("ann", queue.open_of_mine, work.team) == 0
+    assert work.as_("ann", queue.left_of_mine, work.team).open == 0
     assert laptop.reverie("process", "--all").returncode == 0
     assert said_in(api.prompts) == {telling(number): 1 for number in range(6)}
 
@@ -186,7 +186,7 @@ def test_a_transcript_that_is_not_here_is_told_and_stays_for_others(work, laptop
     assert code == 0
     assert json.loads(out)["read"] == 0
     assert len(json.loads(out)["absent"]) == 6
-    assert work.as_("ann", queue.open_of_mine, work.team) == 6
+    assert work.as_("ann", queue.left_of_mine, work.team).open == 6
 
 
 def test_who_leaves_the_team_has_the_backlog_back(work, laptop, api):
@@ -228,7 +228,7 @@ def test_a_transcript_that_is_gone_holds_up_none_behind_it(work, laptop, tmp_pat
     assert (code, json.loads(out)["read"]) == (0, 5), err
     assert box.facts() == {telling(number): 1 for number in range(1, 6)}
     assert json.loads(out)["absent"] == [str(first.relative_to(laptop.projects))]
-    assert work.as_("ann", queue.open_of_mine, work.team) == 1
+    assert work.as_("ann", queue.left_of_mine, work.team).open == 1
 
 
 def test_what_worker_after_worker_dies_of_has_failed(work):
@@ -244,7 +244,7 @@ def test_what_worker_after_worker_dies_of_has_failed(work):
     (mine,) = work.as_("ann", queue.progress, work.team)
     assert (mine.waiting, mine.doing, mine.failed) == (0, 0, 1)
     assert work.as_("ann", queue.retry_failed, work.team) == 1
-    assert work.as_("ann", queue.open_of_mine, work.team) == 1
+    assert work.as_("ann", queue.left_of_mine, work.team).open == 1
 
 
 def test_a_worker_says_what_it_lacks(work, laptop, tmp_path, api):
@@ -266,7 +266,7 @@ def test_claude_can_not_give_in_a_persons_place(work, laptop):
     done = laptop.reverie("process", "--all", "--team", "--yes", CLAUDECODE="1")
     assert done.returncode
     assert "person" in done.stderr
-    assert work.as_("ann", queue.open_of_mine, work.team) == 0
+    assert work.as_("ann", queue.left_of_mine, work.team).open == 0
 
 
 def test_the_queue_stands_in_the_status(work, laptop):

@@ -72,7 +72,7 @@ def finish(work, box, api, looks=6):
         code, found, err = look(work, box)
         assert code == 0, err
         read += found["read"]
-        if not work.as_("ann", queue.open_of_mine, work.team):
+        if not work.as_("ann", queue.left_of_mine, work.team).open:
             return read
         api.end()
     raise AssertionError(f"no end: {err}")
@@ -157,9 +157,9 @@ def test_a_machine_that_dies_anywhere_goes_on_and_nothing_is_paid_twice(work, la
         code, _, err = look(work, box, **at(15 * turn))
         assert code == 0, err
         api.end()
-        if not work.as_("ann", queue.open_of_mine, work.team):
+        if not work.as_("ann", queue.left_of_mine, work.team).open:
             break
-    assert work.as_("ann", queue.open_of_mine, work.team) == 0
+    assert work.as_("ann", queue.left_of_mine, work.team).open == 0
     assert box.facts() == ALL
     assert asked(api) == (ALL, NUMBER)
     assert api.single == []
@@ -296,7 +296,7 @@ def test_canceled_ones_are_taken_back_and_what_was_answered_is_kept(work, laptop
     assert laptop.reverie("team", "sync").returncode == 0
     assert "sessions that you gave" not in laptop.reverie("status").stdout
     assert laptop.told("process", "--team", "--cancel")["taken_back"] == NUMBER
-    assert work.as_("ann", queue.open_of_mine, work.team) == 0
+    assert work.as_("ann", queue.left_of_mine, work.team).open == 0
     # They are the laptop's again.
     assert laptop.reverie("process", "--all").returncode == 0
     assert laptop.facts() == ALL
@@ -329,7 +329,7 @@ def test_a_worker_whose_provider_takes_no_batches_leaves_them(work, laptop, box,
     code, found, err = look(work, box, REVERIE_MODEL__PROVIDER="offline")
     assert code == 0, err
     assert "takes no batches" in found["waiting"]
-    assert work.as_("ann", queue.open_of_mine, work.team) == NUMBER
+    assert work.as_("ann", queue.left_of_mine, work.team).open == NUMBER
     assert finish(work, box, api) == NUMBER
 
 
@@ -342,7 +342,7 @@ def test_a_transcript_that_is_gone_holds_up_none_behind_it(work, laptop, box, ap
         assert code == 0, err
         api.end()
     assert box.facts() == {telling(number): 1 for number in range(1, NUMBER)}
-    assert work.as_("ann", queue.open_of_mine, work.team) == 1
+    assert work.as_("ann", queue.left_of_mine, work.team).open == 1
     # Another machine that has it may read it: no lease is held for it here.
     assert work.as_("ann", leases.held, work.team) == ()
 
