@@ -290,9 +290,10 @@ def test_going_back_step_by_step_never_leaves_for_another_store_unasked(desk):
     refused = do("undo", code=1)
     assert "all projects" in refused.err and "i-prefer-short-names" in refused.err
     assert len(do("list", "--json").json) == 2
-    # It says by which command that one goes; the next step is another store's again.
-    (command,) = re.findall(r"`reverie (undo [\w-]+)`", refused.err)
-    assert "i-prefer-short-names" in do(*command.split()).out
+    # It names both ways on; the next step is another store's again, or this project's own.
+    everywhere, here = re.findall(r"`reverie (undo [\w-]+)`", refused.err)
+    assert "yard" in do("diff", here.split()[1]).out
+    assert "i-prefer-short-names" in do(*everywhere.split()).out
     assert "this project" in do("undo", code=1).err
     do("add", "The lake is deep.")
     assert "lake" in do("undo").out and "yard" in do("undo").out
