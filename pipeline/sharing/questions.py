@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from pipeline.core.ids import digest
-from pipeline.ledger.inbox import SYNCED, add_inbox, asks_same, decide_inbox, go_on_as, list_inbox
+from pipeline.ledger.inbox import (
+    SYNCED,
+    InboxItem,
+    add_inbox,
+    asks_same,
+    decide_inbox,
+    go_on_as,
+    list_inbox,
+)
 from pipeline.sharing.outgoing import documents_of
+from pipeline.sharing.wording import row_of
 
 if TYPE_CHECKING:
     from pipeline.ledger import Ledger
@@ -24,24 +34,34 @@ _GONE = "one machine left a sentence out that another changed; a yes leaves the 
 _BOTH = "two machines changed one sentence, and both stand; a yes leaves out what was written earlier"
 
 
+_CLAIMS = ("later", "earlier", "changed")
+"""The keys of a payload with sentences that stand as long as nobody has settled what is asked."""
+
+
 def ask(ledger: Ledger, store: Store, state: State, *, now: datetime) -> int:
-    """Put into the inbox what is asked of memories here, and close what is settled; tell how many wait."""
-    wanted: dict[str, tuple[dict[str, Any], str]] = {}
+    """Put into the inbox what is asked of memories here, and close what is settled; tell how many wait.
+
+    What is asked of a memory that is not here waits for it, and so does what a person took a no back of.
+    """
+    key = str(store.path)
     asking = {ident: known for ident, known in state.known.items() if known.asks}
-    documents = documents_of(store) if asking else {}
+    taken_back = [item for item in list_inbox(ledger, key) if item.kind == SYNCED and _is_asked_again(item)]
+    documents = documents_of(store) if asking or taken_back else {}
+    wanted: dict[str, tuple[dict[str, Any], str]] = {}
+    stay = {item.run_id for item in taken_back if _stands(item, documents.values())}
     for ident, known in asking.items():
         document = documents.get(ident)
-        if document is not None:
-            for sentence, kept, other, *more in known.asks:
-                wanted[run_id_of(ident, known, sentence)] = _question(
-                    document, sentence, kept, other, forgotten=bool(more and more[0])
-                )
-    key = str(store.path)
+        for sentence, kept, other, *more in known.asks:
+            run_id = run_id_of(ident, known, sentence)
+            stay.add(run_id)
+            if document is not None:
+                forgot = bool(more and more[0])
+                wanted[run_id] = _question(document, sentence, kept, other, forgotten=forgot)
     with ledger.transaction():
         had = {item.run_id for item in list_inbox(ledger, key, None) if item.kind == SYNCED}
         fresh = {run_id: asked[0] for run_id, asked in wanted.items() if run_id not in had}
         for item in list_inbox(ledger, key):
-            if item.kind != SYNCED or item.run_id in wanted:
+            if item.kind != SYNCED or item.run_id in stay:
                 continue
             same = next((run_id for run_id, payload in fresh.items() if asks_same(item, payload)), "")
             if same:
@@ -54,7 +74,28 @@ def ask(ledger: Ledger, store: Store, state: State, *, now: datetime) -> int:
             payload, reason = wanted[run_id]
             text = json.dumps(payload, ensure_ascii=False, sort_keys=True)
             add_inbox(ledger, key, kind=SYNCED, payload_json=text, reason=reason, run_id=run_id, now=now)
-        return sum(item.run_id in wanted for item in list_inbox(ledger, key))
+        return sum(item.run_id in stay for item in list_inbox(ledger, key))
+
+
+def _is_asked_again(item: InboxItem) -> bool:
+    """Whether a person took a no to it back, which may have closed the question on their machines."""
+    return any(gone.state == "rejected" for gone in item.taken_back)
+
+
+def _stands(item: InboxItem, documents: Iterable[Document]) -> bool:
+    """Whether the words that `item` asks about still stand in the memory."""
+    payload = item.payload
+    document = next((found for found in documents if found.name == payload.get("name")), None)
+    if document is None:
+        return False
+    if payload.get("leaves"):
+        return _plain(document) == payload.get("text")
+    claimed = {text for claim in _CLAIMS for text in payload.get(claim) or ()}
+    return claimed <= {piece.text for piece in row_of(document.memory.body, 0)}
+
+
+def _plain(document: Document) -> str:
+    return " ".join(document.memory.body.split())
 
 
 def run_id_of(ident: str, known: Known, sentence: str) -> str:
@@ -67,8 +108,7 @@ def _question(
 ) -> tuple[dict[str, Any], str]:
     payload: dict[str, Any] = {"name": document.name}
     if not sentence:
-        text = " ".join(document.memory.body.split())
-        return {**payload, "leaves": True, "text": text}, _FORGOTTEN if forgotten else _LEFT
+        return {**payload, "leaves": True, "text": _plain(document)}, _FORGOTTEN if forgotten else _LEFT
     payload |= {"sentence": sentence, "without": other}
     if kept:
         return {**payload, "later": kept, "earlier": other}, _BOTH

@@ -13,22 +13,21 @@ from typing import TYPE_CHECKING
 
 from pipeline.core import faults
 from pipeline.core.clock import Clock
-from pipeline.sharing import questions, team_index
+from pipeline.sharing import forgettings, questions, team_index
 from pipeline.sharing.anew import begin_anew, is_lost
+from pipeline.sharing.answers import noes
 from pipeline.sharing.git import OfflineError, RefusedError, SyncError
 from pipeline.sharing.incoming import Arrival, Bringing, came_from, placed, renamed, wanted
 from pipeline.sharing.merging import State as Said
 from pipeline.sharing.merging import state_of
 from pipeline.sharing.old_copy import newest
-from pipeline.sharing.outgoing import Hold, Look, behind, key_of, secret_finder, takes_all, told_in
+from pipeline.sharing.outgoing import Hold, Look, Outgoing, behind, secret_finder, takes_all
 from pipeline.sharing.recorded import notes_in, records_of
 from pipeline.sharing.repository import MEMORIES, README, README_FILE, blob_of
 from pipeline.sharing.revisions import FORGOTTEN, REVISIONS, Note, Record, Revision, memory_in, records_in
 from pipeline.sharing.signing import held_back, sign
 from pipeline.sharing.state import Known, Share, State, trouble_in
 from pipeline.sharing.travelling import repository_of
-from pipeline.store.history import forgotten
-from pipeline.store.ownership import access
 
 if TYPE_CHECKING:
     from pipeline.ledger import Ledger
@@ -201,18 +200,7 @@ class _Run:
         came, untold, missing = self._list(incoming, main)
         self._records.clear()
         self.done.taken += len(came)
-        looking = Look(
-            self._store,
-            state,
-            self._of,
-            now=self._clock.now(),
-            is_secret=secret_finder(self._ledger),
-            force=self._force,
-            hold=self.hold,
-            most=repository.most,
-        )
-        self._load([*looking.changed(), *looking.gone()])
-        look = looking.take()
+        look = self._look()
         fresh: dict[str, bytes | str | None] = {item.file_name: item.data for item in look.records}
         for item in look.records:
             state.see(item.clock)
@@ -237,6 +225,24 @@ class _Run:
         # With what an earlier sync kept, since it got nowhere.
         self.done.told = len({*self._ours, *fresh} - known.keys())
         self.done.held = [{"name": item.name, "why": item.why} for item in look.held.values()]
+
+    def _look(self) -> Outgoing:
+        """Return what is to be told: what changed in the store, and each no to what was asked."""
+        state, now = self._state, self._clock.now()
+        looking = Look(
+            self._store,
+            state,
+            self._of,
+            now=now,
+            is_secret=secret_finder(self._ledger),
+            force=self._force,
+            hold=self.hold,
+            most=self._repository.most,
+        )
+        self._load([*looking.changed(), *looking.gone()])
+        look = looking.take()
+        look.records += noes(self._ledger, self._store, state, self._of, now)
+        return look
 
     @property
     def _files(self) -> dict[str, str]:
@@ -363,25 +369,11 @@ class _Run:
         self._repository.commit(parents, files, message, now=int(now.timestamp()))
 
     def _take_notes(self, came: list[str], own: list[str]) -> None:
-        """Write down what others had forgotten; of names they told of, all that is known, in its order."""
+        """Write down what others had forgotten."""
         fresh = [item for item in self._read(notes_in(came)) if isinstance(item, Note)]
-        names = {item.memory_name for item in fresh}
-        if not fresh:
-            return
-        every = [item for item in self._read(notes_in(self._files)) if isinstance(item, Note)]
-        chosen = sorted(
-            (item for item in every if item.memory_name in names),
-            key=lambda item: (item.clock, item.machine, item.name),
-        )
-        lines = [told_in(item) for item in chosen]
-        if not self._store.root.is_dir():
-            return
-        access.private_dir(self._store.root)
-        forgotten.take(self._store.root, lines)
-        known = {*self._state.notes, *own}
-        # What is written for a lifted line here is told by it already.
-        more = {key_of(item) for item in forgotten.for_others(self._store.root)}
-        self._state.notes += sorted(({*map(key_of, lines)} | more) - known)
+        if fresh:
+            every = [item for item in self._read(notes_in(self._files)) if isinstance(item, Note)]
+            forgettings.take(self._store, self._state, fresh, every, own)
 
     # -- here ---------------------------------------------------------------------------------------
 

@@ -109,8 +109,8 @@ def test_a_no_to_such_a_question_forgets_nothing(pair):
     for row in inbox.waiting(laptop.app):
         inbox.reject(laptop.app, row["id"])
     assert (laptop.store / ".reverie/forgotten.jsonl").read_bytes() == before
-    # A no is for where it was said: here nothing waits any more, there it does.
-    assert (laptop.sync().asked, desk.sync().asked) == (0, 1)
+    assert (laptop.sync().asked, desk.sync().asked) == (0, 0)
+    assert laptop.body(name) == desk.body(name) == "The port is ninety.\n"
 
 
 def test_what_left_while_it_changed_stands_and_a_yes_takes_it_away(pair):

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 import pytest
 
-from pipeline.app import history, machines, memories, pins, undoing
+from pipeline.app import history, inbox, machines, memories, pins, undoing
 from pipeline.app.application import App
 from pipeline.app.writing import Change, update_memory
 from pipeline.core.clock import FixedClock
@@ -227,6 +227,10 @@ class Storm:
             deeds += [lambda: memories.forget(machine.app, name)]
             deeds += [lambda: pins.pin(machine.app, name, pinned=self.chance.random() < 0.5)]
             deeds += [lambda: self._undo(machine)]
+        asked = inbox.waiting(machine.app)
+        if asked:
+            decide = self.chance.choice((inbox.accept, inbox.reject))
+            deeds += [lambda: decide(machine.app, self.chance.choice(asked)["id"])]
         left = machine.app.open_store().retired()
         if left:
             deeds += [lambda: history.restore(machine.app, self.chance.choice(left).target)]
