@@ -38,7 +38,9 @@ def noes(
     asking = {ident: known for ident, known in state.known.items() if known.asks}
     if ledger is None or state.team or not asking:
         return []
-    rejected = {item.run_id for item in list_inbox(ledger, str(store.path), "rejected") if item.kind == SYNCED}
+    rejected = {
+        item.run_id for item in list_inbox(ledger, str(store.path), "rejected") if item.kind == SYNCED
+    }
     found = []
     for ident, known in asking.items():
         if all(run_id_of(ident, known, ask[0]) in rejected for ask in known.asks):

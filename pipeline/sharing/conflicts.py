@@ -24,12 +24,14 @@ if TYPE_CHECKING:
     from pipeline.store import Store
 
 
-WROTE, CHANGED, LEFT_OUT, TOOK_AWAY, FORGOT = (
+WROTE, CHANGED, LEFT_OUT, TOOK_AWAY, FORGOT, AGREED, BROUGHT_BACK = (
     "wrote",
     "changed it",
     "left it out",
     "took it away",
     "forgot it",
+    "agreed that it goes",
+    "brought it back",
 )
 
 
@@ -88,6 +90,7 @@ _BECAUSE = {
     TOOK_AWAY: "{0} took it away, and {1} changed it; a yes takes it away everywhere",
     FORGOT: "{0} forgot it, and {1} had added to it; what was added stands, and a yes takes that away"
     " everywhere, too",
+    AGREED: "{0} agreed that it goes, and {1} brought it back; a yes takes it away everywhere",
 }
 """Why a person is asked, by what the first of the two did."""
 
@@ -116,7 +119,11 @@ def _conflict(
 ) -> Conflict:
     sentence, kept, other = str(ask[0]), _texts(ask[1]), _texts(ask[2])
     pairs: tuple[tuple[str, Revision | None, tuple[str, ...]], ...]
-    if not sentence:
+    if not sentence and any(ask[4:]):
+        back = next(item for item in reversed(records) if item.name in known.heads and item.file is not None)
+        agreed = next((item for item in records if item.name in back.parents), None)
+        pairs = ((AGREED, agreed, ()), (BROUGHT_BACK, back, ()))
+    elif not sentence:
         heads = [item for item in records if item.name in known.heads]
         gone = next((item for item in heads if item.file is None), None)
         lively = next((item for item in reversed(records) if item.file is not None), None)

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from pipeline.store import Store
 
 
-def take(store: Store, state: State, fresh: Sequence[Note], every: Iterable[Note], own: Sequence[str]) -> None:
+def take(
+    store: Store, state: State, fresh: Sequence[Note], every: Iterable[Note], own: Sequence[str]
+) -> None:
     """Write down what `fresh` tell; of the names in them all of `every` note that is known, in its order.
 
     `own` are the keys of what this machine tells in the same sync.

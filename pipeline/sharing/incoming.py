@@ -26,7 +26,7 @@ from pipeline.verify.flaw import Flaw
 
 if TYPE_CHECKING:
     from pipeline.domain.memory import Memory
-    from pipeline.sharing.merging import State as Said
+    from pipeline.sharing.meaning import State as Said
     from pipeline.store import Document, Store
 
 _NAMED_SINGLY = 2

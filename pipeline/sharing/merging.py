@@ -19,7 +19,8 @@ from pipeline.domain.memory import MAX_DESCRIPTION, Evidence, Memory
 from pipeline.domain.quotes import QUOTES, Quote, quotes_of, with_quotes
 from pipeline.hooklib.plain import one_line
 from pipeline.sharing.authors import AUTHOR, people
-from pipeline.sharing.revisions import Moment, Revision
+from pipeline.sharing.meaning import Question, State
+from pipeline.sharing.revisions import Revision
 from pipeline.sharing.wording import Row, body_of, changes, row_of, words_of, woven
 from pipeline.store.files import document
 from pipeline.verify.provenance import bound, pruned, replace_bears, weakest_origin
@@ -35,39 +36,6 @@ _EXTRA = "extra:"
 Element = tuple[str, str]
 Fields = dict[str, tuple[int, Any]]
 """Field → number of the revision that last set it, and the value."""
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What two machines did that both stands: of one sentence, or of the whole memory (`sentence` is "").
-
-    `kept` are the words that were said later, `other` those that a yes leaves out; where the whole memory is
-    meant a yes takes it away, and `forgotten` says that it was forgotten on one of them.
-    """
-
-    sentence: str
-    kept: tuple[str, ...]
-    other: tuple[str, ...]
-    forgotten: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """What a memory says now: `file` at `path`, or that it left (None), and the revisions that say so.
-
-    `first` is when it was first recorded; `reason`, `heir` and `forgotten` tell of one that left.
-    """
-
-    memory: str
-    heads: tuple[str, ...]
-    first: Moment
-    path: str
-    file: bytes | None
-    written: bool
-    questions: tuple[Question, ...] = ()
-    reason: str = ""
-    heir: str = ""
-    forgotten: bool = False
 
 
 @dataclass(slots=True)
@@ -310,13 +278,20 @@ class _Line:
             before = self.parents[settled]
             if len(before) > 1:
                 texts, _, vain = self._texts(before)
-                gone = [Question("", (), (), forgotten=self._forgot(before))] if vain else []
+                gone = (
+                    [Question("", (), (), self._forgot(before), self._is_back(head, before))] if vain else []
+                )
                 asked = [*self._asked(texts), *gone]
                 return [q for q in asked if self._has_both(head, q) and not self._has_both(settled, q)]
             if not before or self._said[before[0]].elements != self._said[head].elements:
                 return []
             at = before[0]
         return []
+
+    def _is_back(self, head: int, before: tuple[int, ...]) -> bool:
+        """Whether `head` says something of earlier, and not what stood where `before` met."""
+        stood = {element for element in self._meeting(before).elements if element[0] == "sentence"}
+        return not stood <= self._said[head].elements
 
     def _forgot(self, heads: Iterable[int]) -> bool:
         return any(self.revisions[head].forgotten for head in heads)

@@ -30,6 +30,7 @@ _FORGOTTEN = (
     "it was forgotten on one machine, and another had added to it; what was added stands,"
     " and a yes takes that away everywhere, too"
 )
+_BACK = "two machines took it away, and one of them brought it back; a yes takes it away everywhere"
 _GONE = "one machine left a sentence out that another changed; a yes leaves the changed one out, too"
 _BOTH = "two machines changed one sentence, and both stand; a yes leaves out what was written earlier"
 
@@ -55,8 +56,7 @@ def ask(ledger: Ledger, store: Store, state: State, *, now: datetime) -> int:
             run_id = run_id_of(ident, known, sentence)
             stay.add(run_id)
             if document is not None:
-                forgot = bool(more and more[0])
-                wanted[run_id] = _question(document, sentence, kept, other, forgotten=forgot)
+                wanted[run_id] = _question(document, sentence, kept, other, _why_it_may_go(*more))
     with ledger.transaction():
         had = {item.run_id for item in list_inbox(ledger, key, None) if item.kind == SYNCED}
         fresh = {run_id: asked[0] for run_id, asked in wanted.items() if run_id not in had}
@@ -103,12 +103,18 @@ def run_id_of(ident: str, known: Known, sentence: str) -> str:
     return f"sync-{digest(' '.join((ident, *known.heads, sentence)))[:24]}"
 
 
+def _why_it_may_go(forgotten: bool = False, back: bool = False) -> str:
+    if back:
+        return _BACK
+    return _FORGOTTEN if forgotten else _LEFT
+
+
 def _question(
-    document: Document, sentence: str, kept: list[str], other: list[str], *, forgotten: bool
+    document: Document, sentence: str, kept: list[str], other: list[str], why_it_may_go: str
 ) -> tuple[dict[str, Any], str]:
     payload: dict[str, Any] = {"name": document.name}
     if not sentence:
-        return {**payload, "leaves": True, "text": _plain(document)}, _FORGOTTEN if forgotten else _LEFT
+        return {**payload, "leaves": True, "text": _plain(document)}, why_it_may_go
     payload |= {"sentence": sentence, "without": other}
     if kept:
         return {**payload, "later": kept, "earlier": other}, _BOTH

@@ -18,7 +18,7 @@ from pipeline.sharing.anew import begin_anew, is_lost
 from pipeline.sharing.answers import noes
 from pipeline.sharing.git import OfflineError, RefusedError, SyncError
 from pipeline.sharing.incoming import Arrival, Bringing, came_from, placed, renamed, wanted
-from pipeline.sharing.merging import State as Said
+from pipeline.sharing.meaning import State as Said
 from pipeline.sharing.merging import state_of
 from pipeline.sharing.old_copy import newest
 from pipeline.sharing.outgoing import Hold, Look, Outgoing, behind, secret_finder, takes_all
@@ -326,7 +326,7 @@ class _Run:
                 continue
             meaning = self._said_of(ident)
             asks = [
-                [item.sentence, list(item.kept), list(item.other), item.forgotten]
+                [item.sentence, list(item.kept), list(item.other), item.forgotten, item.back]
                 for item in meaning.questions
             ]
             known[ident] = Known(

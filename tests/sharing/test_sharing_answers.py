@@ -106,7 +106,7 @@ def test_a_no_travels_when_all_that_is_asked_of_the_memory_has_one(pair):
 
 
 def test_a_question_about_a_file_that_is_away_is_no_ones_no(parted):
-    desk, laptop, name = parted
+    desk, laptop, _ = parted
     asked = number(laptop)
     file = laptop.store / "port.md"
     text = file.read_bytes()

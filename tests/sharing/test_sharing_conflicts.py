@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.app import inbox, machines, memories
+from pipeline.app import inbox, machines, memories, undoing
 from pipeline.app.in_step import heading_of, sides_of
 from tests.support.machines import Machine, exchange
 from tests.support.workshop import Workshop
@@ -81,6 +81,52 @@ def test_a_memory_that_one_forgot_and_another_changed(pair):
     exchange(desk, laptop)
     other = machines.status(laptop.app)["machine"]
     assert told(desk) == [f"machine {other} forgot it", "this machine changed it"]
+
+
+@pytest.mark.parametrize(
+    "takes_away", [memories.forget, lambda app, name: (app.store_path / "port.md").unlink()]
+)
+def test_one_brings_back_what_both_had_let_go(pair, takes_away):
+    desk, laptop = pair
+    name = desk.add("The port is eighty. It is open.", name="port")
+    exchange(desk, laptop)
+    desk.update(name, "The port is eighty. It is open. It is fast.\n")
+    text = (laptop.store / "port.md").read_bytes()
+    takes_away(laptop.app, name)
+    exchange(laptop, desk)
+    inbox.accept(desk.app, inbox.waiting(desk.app)[0]["id"])
+    exchange(desk, laptop)
+    assert desk.names() == laptop.names() == []
+    laptop.clock.at += timedelta(hours=2)
+    (laptop.store / "port.md").write_bytes(text)
+    exchange(laptop, desk)
+    assert desk.body(name) == "The port is eighty. It is open.\n"
+    other = machines.status(laptop.app)["machine"]
+    assert told(desk) == ["this machine agreed that it goes", f"machine {other} brought it back"]
+    (row,) = inbox.waiting(desk.app)
+    assert row["reason"] == (
+        f"this machine agreed that it goes, and machine {other} brought it back;"
+        " a yes takes it away everywhere"
+    )
+    inbox.reject(desk.app, row["id"])
+    exchange(desk, laptop)
+    assert inbox.waiting(laptop.app) == []
+    assert desk.body(name) == laptop.body(name) == "The port is eighty. It is open.\n"
+
+
+def test_who_takes_a_yes_back_is_asked_what_was_asked(pair):
+    desk, laptop = pair
+    name = desk.add("The port is eighty. It is open.", name="port")
+    exchange(desk, laptop)
+    desk.update(name, "The port is eighty. It is open. It is fast.\n")
+    memories.forget(laptop.app, name)
+    exchange(laptop, desk)
+    inbox.accept(desk.app, inbox.waiting(desk.app)[0]["id"])
+    exchange(desk, laptop)
+    undoing.take_back(desk.app, "", for_all=True)
+    exchange(desk, laptop)
+    assert desk.body(name) == "It is fast.\n"
+    assert "forgot it, and this machine had added to it" in inbox.waiting(desk.app)[0]["reason"]
 
 
 def test_a_person_reads_them_in_sync_status(tmp_path):

@@ -14,7 +14,8 @@ from pipeline.core.errors import InputError
 from pipeline.domain.memory import Evidence, Memory
 from pipeline.domain.sentences import sentences
 from pipeline.sharing import wording
-from pipeline.sharing.merging import Question, State, state_of
+from pipeline.sharing.meaning import Question, State
+from pipeline.sharing.merging import state_of
 from pipeline.sharing.revisions import Revision, after, read_record
 from pipeline.sharing.wording import body_of, row_of, woven
 from pipeline.store.files import document
