@@ -7,6 +7,7 @@ reads ``~/.pgpass`` and ``PGPASSWORD`` by itself. Beyond this machine a server m
 from __future__ import annotations
 
 import contextlib
+import errno
 import ipaddress
 import os
 import socket
@@ -44,6 +45,8 @@ _ALIVE = {"keepalives_idle": 20, "keepalives_interval": 10, "keepalives_count": 
 """By which the system notices by itself that the other end is gone."""
 TRIES = 6
 FIRST_WAIT_SECONDS = 0.2
+_NOBODY = (os.strerror(errno.ECONNREFUSED), os.strerror(errno.ENOENT))
+"""How the system says, in libpq's words, that nobody listens; they are in the language of this process."""
 _LOST = ("08", "57P", "40001", "40P01", "55P03")
 """Starts of SQLSTATEs after which the same may be tried again: cut, restarted, in each other's way."""
 
@@ -176,7 +179,10 @@ class Line:
             self._connection = None
 
     def ask(self, work: Callable[[psycopg.Connection[Any]], Answer]) -> Answer:
-        """Return what `work` returns. Raises as `within` does; what takes too long is not tried again."""
+        """Return what `work` returns. Raises as `within` does; what takes too long is not tried again.
+
+        Nor is an address where nobody listens, unless somebody did just before: a server that is restarted.
+        """
         psycopg = _driver()
         for number in range(TRIES):
             limit = None
@@ -188,6 +194,8 @@ class Line:
                     return work(self._connection)
             except psycopg.Error as error:
                 self.close()
+                if number == 0 and limit is None and _is_nobody_there(error):
+                    raise _unreachable(self._address, str(error)) from error
                 if limit is not None and limit.is_over:
                     raise _unreachable(self._address, limit.words) from error
                 if (no_entry := turned_away(error)) is not None:
@@ -272,6 +280,12 @@ def _is_passing(error: psycopg.Error) -> bool:
     if error.sqlstate is None:
         return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
     return error.sqlstate.startswith(_LOST)
+
+
+def _is_nobody_there(error: psycopg.Error) -> bool:
+    """Return whether every address that was tried refuses, or is a socket that is not there."""
+    tried = [line for line in str(error).splitlines() if " failed: " in line]
+    return bool(tried) and all(line.endswith(_NOBODY) for line in tried)
 
 
 def _unreachable(address: Address, words: str) -> UnreachableTeamError:
