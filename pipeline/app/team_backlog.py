@@ -249,9 +249,9 @@ def serve(
             yield found
 
     machine = machine_id(app.home)
-    return TeamWorker(served, machine, roots, worker, settings=app.settings, stop=stop, tell=tell).run(
-        until_empty=until_empty, once=once
-    )
+    return TeamWorker(
+        served, machine, roots, worker, home=app.home, settings=app.settings, stop=stop, tell=tell
+    ).run(until_empty=until_empty, once=once)
 
 
 def _amount(span: str, dollars: str) -> Decimal | None:

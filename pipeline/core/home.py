@@ -105,6 +105,11 @@ class Home:
         return self.path / home_files.SHARING
 
     @property
+    def unsettled(self) -> Path:
+        """Return the folder of what was paid for teams whose databases were away: a folder for each."""
+        return self.path / home_files.UNSETTLED
+
+    @property
     def former(self) -> Path:
         """Return the folder of files elsewhere as they were before a command wrote them."""
         return self.path / home_files.FORMER

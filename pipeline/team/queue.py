@@ -337,28 +337,6 @@ def progress(connection: psycopg.Connection[Any], team: str) -> tuple[Progress, 
     return tuple(Progress(*row) for row in connection.execute("SELECT * FROM progress(%s)", [team]))
 
 
-def note_outage(
-    connection: psycopg.Connection[Any], team: str, provider: str, why: str, *, seconds: float
-) -> None:
-    """Let no machine of this login ask `provider` for `seconds`, if that is longer than it was to wait."""
-    connection.execute("SELECT note_outage(%s, %s, %s, %s)", [team, provider, why, seconds])
-
-
-def end_outage(connection: psycopg.Connection[Any], team: str, provider: str) -> None:
-    """Note that `provider` answers."""
-    connection.execute("SELECT end_outage(%s, %s)", [team, provider])
-
-
-def outage(connection: psycopg.Connection[Any], team: str, provider: str) -> tuple[float, str]:
-    """Return for how many seconds nobody asks `provider`, and why: 0 and "" where it may be asked."""
-    row = connection.execute(
-        "SELECT extract(epoch FROM until - clock_timestamp()), reason FROM outage"
-        " WHERE team = %s AND login = session_user AND provider = %s AND until > clock_timestamp()",
-        [team, provider],
-    ).fetchone()
-    return (float(row[0]), str(row[1])) if row else (0.0, "")
-
-
 def _queue_of(connection: psycopg.Connection[Any], team: str, project: str) -> str:
     row = connection.execute("SELECT backlog_queue(%s, %s)", [team, project]).fetchone()
     assert row is not None

@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from pipeline.record import record, values_of
+from pipeline.team.outages import IN_FORCE
 
 if TYPE_CHECKING:
     from datetime import date
@@ -113,8 +114,7 @@ def begin(
         " AND until > clock_timestamp()) AS held"
         " LEFT JOIN (SELECT reply FROM call WHERE team = %(team)s AND login = session_user"
         " AND work = %(work)s AND reply IS NOT NULL) AS known ON true"
-        " LEFT JOIN (SELECT until, reason FROM outage WHERE team = %(team)s AND login = session_user"
-        " AND provider = %(provider)s AND until > clock_timestamp()) AS down ON true",
+        f" LEFT JOIN ({IN_FORCE}) AS down ON true",
         {**_given(team, call, most), "provider": provider, "holding": list(holding)},
     ).fetchone()
     assert row is not None

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from pipeline.core.errors import ODD_DATA, BusyError, InputError, ReverieError, TeamError, cause
 from pipeline.ledger import batches, conversations
 from pipeline.record import changing, field
-from pipeline.team import queue
+from pipeline.team import outages, queue
 from pipeline.team.queue import Item, Waiting
 from pipeline.text.humanize import count, span
 from pipeline.worker.batch_runner import BatchPass, BatchRunner, is_whole
@@ -58,9 +58,10 @@ class _Folder:
 class TeamBatches:
     """What one worker reads of one team in batches.
 
-    `worker` opens the home's worker; `is_here` tells whether a queue's folder is on this machine, and `file`
-    finds a transcript by its key; `take_in` brings one into the ledger, and `do` does the rest of it when its
-    batches are through. `stop` ends that between two of them.
+    `worker` opens the home's worker, and `calls` makes its calls, of a table, leases and a project; `is_here`
+    tells whether a queue's folder is on this machine, and `file` finds a transcript by its key; `take_in`
+    brings one into the ledger, and `do` does the rest of it when its batches are through. `stop` ends that
+    between two of them.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class TeamBatches:
         machine: str,
         worker: Callable[[TeamCalls], AbstractContextManager[Worker]],
         *,
+        calls: Callable[[Table, Held, str], TeamCalls],
         is_here: Callable[[Waiting], bool],
         file: Callable[[str], Path | None],
         take_in: Callable[[Worker, Path, str], object],
@@ -76,6 +78,7 @@ class TeamBatches:
         stop: Event,
         tell: Callable[[str], object],
     ) -> None:
+        self._calls = calls
         self._is_here = is_here
         self._stop = stop
         self._table = table
@@ -179,7 +182,7 @@ class TeamBatches:
     def _read(self, *, may_begin: bool) -> bool:
         """Look at the order there is, or make one; False where there is none."""
         held = Held(self._table.pulse, self._tokens)
-        calls = self._calls(held, "")
+        calls = self._calls(self._table, held, "")
         items = self._refresh()
         with self._worker(calls) as worker:
             ledger = worker.context.ledger
@@ -284,7 +287,7 @@ class TeamBatches:
         known = worker.context.outage()
         if known is not None:
             raise BusyError(known.reason)
-        seconds, why = self._table.ask(queue.outage, worker.context.provider_name)
+        seconds, why = self._table.ask(outages.known, worker.context.provider_name)
         if seconds:
             raise BusyError(why)
 
@@ -301,10 +304,6 @@ class TeamBatches:
         self._tell(f"{item.key}: {CANCELED}")
         return True
 
-    def _calls(self, held: Held, project: str) -> TeamCalls:
-        table = self._table
-        return TeamCalls(table.line, table.served.team, self._machine, held, project, tell=self._tell)
-
     def _finish(self) -> bool:
         """Do the rest of the transcripts whose batches are through; whether there was one."""
         ready, self._ready = self._ready, []
@@ -312,7 +311,7 @@ class TeamBatches:
             if self._stop.is_set():
                 return False
             held = self._table.pulse.held(folder.token)
-            calls = self._calls(held, folder.project)
+            calls = self._calls(self._table, held, folder.project)
             if not held.is_ours() or not self._do(self._table, folder.token, calls, item):
                 self._ready = ready[number + 1 :]
                 return number > 0

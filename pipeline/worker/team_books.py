@@ -40,7 +40,7 @@ class TeamBooks:
         Raises LeaseLostError where another machine goes on with some of it.
         """
         requests = [_request(batch_id, number, item) for number, item in enumerate(wanted, start=1)]
-        answers = self._calls.ask(
+        answers = self._calls.table.ask(
             batches.write,
             batch_id,
             self._calls.machine,
@@ -61,7 +61,7 @@ class TeamBooks:
     def _known(self, wanted: dict[int, Wanted], asked: Sequence[batches.Request]) -> list[Asked]:
         if not asked:
             return []
-        found = self._calls.ask(
+        found = self._calls.table.ask(
             batches.find, [request.work for request in asked], [request.digest for request in asked]
         )
         by_name = {name: row for row in reversed(found) for name in (row.work, row.digest) if name}
@@ -74,19 +74,19 @@ class TeamBooks:
 
     def still_ours(self, batch_id: str, those: Sequence[str]) -> bool:
         """Whether the leases are held and a batch of `those` requests stands; they are kept from now on."""
-        return bool(self._calls.ask(batches.still_ours, batch_id, those, self._calls.held.tokens()))
+        return bool(self._calls.table.ask(batches.still_ours, batch_id, those, self._calls.held.tokens()))
 
     def sent(self, batch_id: str, provider_id: str) -> None:
         """Note under which id the provider has a batch."""
-        self._calls.ask(batches.note_sent, batch_id, provider_id)
+        self._calls.table.ask(batches.note_sent, batch_id, provider_id)
 
     def drop(self, batch_id: str, those: Sequence[str] | None = None) -> None:
         """Note that the provider never got a batch, or `those` of its requests."""
-        self._calls.ask(batches.drop, batch_id, those)
+        self._calls.table.ask(batches.drop, batch_id, those)
 
     def settle(self, custom_id: str, reply: RawReply | None, *, usage: Usage, dollars: float | None) -> None:
         """Keep what came of a request."""
-        self._calls.ask(
+        self._calls.table.ask(
             batches.settle,
             custom_id,
             None if reply is None else text_of(reply),

@@ -3,7 +3,8 @@
     begin: another machine's by now? ─► it stops
            a reply that was paid for? ─► it is taken, nothing is asked
            else reserved in the database at the most it may cost ─► asked
-    end:   what it cost is settled together with the reply, before anything is done with it
+    end:   what it cost is settled together with the reply, before anything is done with it;
+           where the database is away both wait in the home (`unsettled.py`), and the work for the database
 
 So no number of workers passes a cap of the team together, and whoever goes on with the work of one that died
 asks nothing again that had an answer.
@@ -12,8 +13,6 @@ asks nothing again that had an answer.
 from __future__ import annotations
 
 import logging
-import time
-from collections.abc import Callable
 from dataclasses import asdict
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -35,37 +34,31 @@ from pipeline.llm import budget, retry
 from pipeline.llm.budget import Usage
 from pipeline.llm.request import RawReply, request_digest
 from pipeline.record import changing, field
-from pipeline.team import leases, queue, spending
-from pipeline.team.connecting import Line
+from pipeline.team import outages, spending
 
 if TYPE_CHECKING:
     from pipeline.llm.request import Meter, Provider, Request
-    from pipeline.worker.team_table import Held
+    from pipeline.worker.team_table import Held, Table
 
 LOG = logging.getLogger("reverie.worker")
-PATIENCE_SECONDS = leases.LEASE_SECONDS
-"""So long a reply that was paid for waits for the database to come back."""
 TAKEN_OVER = "another machine goes on with it"
 CAP = "the team's cap is reached"
 
 
 @changing
 class TeamCalls:
-    """The calls of one worker for one `team`, under the leases `held`.
+    """The calls of one worker for the team of `table`, under the leases `held`.
 
-    `project` is whose dialogue is read now; `tell` hears what a call waits for.
+    `project` is whose dialogue is read now.
     """
 
-    line: Line
-    team: str
+    table: Table
     machine: str
     held: Held
     project: str
-    sleep: Callable[[float], None] = time.sleep
     made: dict[int, _Made] = field(default_factory=dict)
     paid: dict[str, RawReply] = field(default_factory=dict)
     failures: dict[str, int] = field(default_factory=dict)
-    tell: Callable[[str], object] = LOG.warning
 
     def meter(self, inner: Meter) -> Meter:
         """Return a meter that enters each call with `inner` and in the team's books."""
@@ -74,10 +67,6 @@ class TeamCalls:
     def provider(self, inner: Provider) -> Provider:
         """Return a provider that asks `inner` only what has no reply yet."""
         return _TeamProvider(self, inner)
-
-    def ask(self, work: Callable[..., Any], *values: Any, **named: Any) -> Any:
-        """Return what the database answers to `work`."""
-        return self.line.ask(lambda connection: work(connection, self.team, *values, **named))
 
 
 @changing
@@ -137,7 +126,7 @@ class _TeamMeter:
                 estimate=estimate,
             )
         except SpendError:
-            calls.ask(spending.release, entry)
+            calls.table.ask(spending.release, entry)
             raise
         calls.made[number] = _Made(entry, prompt_digest, purpose, provider)
         faults.reach("team.reserved")
@@ -148,7 +137,7 @@ class _TeamMeter:
         calls, held = self._calls, self._calls.held
         if not held.is_ours():
             raise LeaseLostError(TAKEN_OVER)
-        found = calls.ask(spending.begin, entry, most, provider=provider, holding=held.tokens())
+        found = calls.table.ask(spending.begin, entry, most, provider=provider, holding=held.tokens())
         if not found.is_ours:
             raise LeaseLostError(TAKEN_OVER)
         known = None if found.reply is None else reply_of(found.reply)
@@ -157,45 +146,38 @@ class _TeamMeter:
         if found.wait:
             raise PausedError(found.why, fix="Another machine of yours found out; the work waits.")
         # Beside a reply that nobody can read nothing was reserved.
-        if not (found.is_reserved or (found.reply is not None and calls.ask(spending.reserve, entry, most))):
+        if not (
+            found.is_reserved or (found.reply is not None and calls.table.ask(spending.reserve, entry, most))
+        ):
             raise SpendError(CAP, fix="Nothing is lost: the work waits. `reverie team cap` shows it.")
         return None
 
     def end(self, call_id: int, *, outcome: str, usage: Usage, dollars: float, sent: bool = True) -> None:
         made = self._calls.made.pop(call_id, None)
-        if made is not None:
-            reply = self._calls.paid.pop(made.digest, None)
-            if sent:
-                self._settle(made, reply if outcome == "ok" else None, usage, dollars)
-            else:
-                self._calls.ask(spending.release, made.entry)
-        faults.reach("team.settled")
-        self._inner.end(call_id, outcome=outcome, usage=usage, dollars=dollars, sent=sent)
+        try:
+            if made is not None:
+                reply = self._calls.paid.pop(made.digest, None)
+                if sent:
+                    self._settle(made, reply if outcome == "ok" else None, usage, dollars)
+                else:
+                    self._calls.table.ask(spending.release, made.entry)
+            faults.reach("team.settled")
+        finally:
+            # Paid is paid, also where the team does not know it yet.
+            self._inner.end(call_id, outcome=outcome, usage=usage, dollars=dollars, sent=sent)
 
     def _settle(self, made: _Made, reply: RawReply | None, usage: Usage, dollars: float) -> None:
-        """Keep what a call cost with its reply, however long the database is away."""
+        """Keep what a call cost with its reply: in the home, as long as the database is away."""
+        table = self._calls.table
         text = None if reply is None else text_of(reply)
-        waited = 0.0
-        while True:
-            try:
-                self._calls.ask(
-                    spending.settle,
-                    made.entry,
-                    text,
-                    dollars=Decimal(str(dollars)),
-                    **tokens_of(usage),
-                )
-            except UnreachableTeamError as error:
-                if waited >= PATIENCE_SECONDS:
-                    raise
-                if not waited:
-                    self._calls.tell(f"waiting: {error}")
-                self._calls.sleep(5.0)
-                waited += 5.0
-            else:
-                break
+        cost, tokens = Decimal(str(dollars)), tokens_of(usage)
+        try:
+            table.ask(spending.settle, made.entry, text, dollars=cost, **tokens)
+        except UnreachableTeamError:
+            table.unsettled.keep(made.entry, text, cost, tokens)
+            raise
         if reply is not None and self._calls.failures.pop(made.provider, 0):
-            self._calls.ask(queue.end_outage, made.provider)
+            table.ask(outages.end, made.provider)
 
     def note_failure(self, provider: str, error: ModelError) -> None:
         self._inner.note_failure(provider, error)
@@ -203,7 +185,7 @@ class _TeamMeter:
             failures = self._calls.failures
             failures[provider] = failures.get(provider, 0) + 1
             seconds = retry.pause(error.outcome, failures[provider], None, retry.share())
-            self._calls.ask(queue.note_outage, provider, str(error), seconds=seconds)
+            self._calls.table.ask(outages.note, provider, str(error), seconds=seconds)
 
     def note_limit(self, remaining_fraction: float, *, resets_at: float | None) -> None:
         self._inner.note_limit(remaining_fraction, resets_at=resets_at)

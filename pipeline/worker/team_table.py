@@ -14,6 +14,7 @@ from pipeline.core.errors import TeamError
 from pipeline.record import record
 from pipeline.team import leases
 from pipeline.team.connecting import Address, Line, within
+from pipeline.worker.unsettled import Unsettled
 
 LOG = logging.getLogger("reverie.worker")
 _BEATS = 4
@@ -95,13 +96,17 @@ class Held:
 
 
 class Table:
-    """A team's database as one worker sees it; `pulse` keeps its leases, and it tries a transcript `attempts`
-    times."""
+    """A team's database as one worker of a `home` sees it.
 
-    def __init__(self, served: Served, pulse: Pulse, *, attempts: int) -> None:
+    `pulse` keeps its leases, and it tries a transcript `attempts` times. What the database could not take of
+    what was paid for is `unsettled`.
+    """
+
+    def __init__(self, served: Served, pulse: Pulse, *, home: Path, attempts: int) -> None:
         self.served = served
         self.pulse = pulse
         self.line = Line(served.address)
+        self.unsettled = Unsettled.of(home, served.team)
         self.attempts = attempts
 
     def __enter__(self) -> Table:

@@ -73,7 +73,7 @@ class Done:
 
 
 class TeamWorker:
-    """Serves teams from one home, one transcript at a time.
+    """Serves teams from one `home`, one transcript at a time.
 
     `worker` opens the home's worker for as long as a transcript takes; its calls go through what it is given.
     Transcripts are looked for below each of `roots`. `stop` ends it between two of them. `tell` gets a line
@@ -87,11 +87,13 @@ class TeamWorker:
         roots: Sequence[Path],
         worker: Callable[[TeamCalls], AbstractContextManager[Worker]],
         *,
+        home: Path,
         settings: Settings,
         stop: Event,
         tell: Callable[[str], object],
     ) -> None:
         self._dreams = settings.dream
+        self._home = home
         self._attempts = settings.extraction.attempts
         self._served = served
         self._machine = machine
@@ -130,7 +132,7 @@ class TeamWorker:
     def _begin(self, served: Served, stack: ExitStack) -> Table:
         """Begin to serve a team; what that takes ends with `stack`."""
         pulse = stack.enter_context(Pulse(served))
-        table = stack.enter_context(Table(served, pulse, attempts=self._attempts))
+        table = stack.enter_context(Table(served, pulse, home=self._home, attempts=self._attempts))
         self._batches[served.team] = self._batches_of(table)
         stack.callback(self._batches[served.team].end)
         return table
@@ -140,6 +142,7 @@ class TeamWorker:
             table,
             self._machine,
             self._worker,
+            calls=self._calls,
             is_here=self._is_here,
             file=self._file,
             take_in=_take_in,
@@ -155,6 +158,7 @@ class TeamWorker:
             if time.monotonic() < until:
                 self.done.waiting = self.done.waiting or why
                 return False
+            table.unsettled.settle(table.ask)
             seen: Look = table.ask(looking.look, self._machine)
             self._since[table.served.team] = seen.since
             if seen.odd:
@@ -261,7 +265,7 @@ class TeamWorker:
             return True
 
     def _calls(self, table: Table, held: Held, project: str) -> TeamCalls:
-        return TeamCalls(table.line, table.served.team, self._machine, held, project, tell=self._tell)
+        return TeamCalls(table, self._machine, held, project)
 
     def _serve(self, table: Table, found: Waiting, token: str, held: Held) -> bool:
         """Work at a queue under its lease of `token`, which is `held`."""

@@ -14,7 +14,7 @@ from pipeline.core.errors import LeaseLostError, TeamError
 from pipeline.ledger import calls, open_ledger
 from pipeline.llm.budget import Usage
 from pipeline.team import batches, leases, looking, queue, spending
-from pipeline.team.connecting import Line, parse
+from pipeline.team.connecting import parse
 from pipeline.worker.team_calls import TeamCalls, reply_of
 from pipeline.worker.team_table import Pulse, Served, Table
 from pipeline.worker.team_worker import TeamWorker
@@ -88,10 +88,11 @@ def put(work, args=SOUND, ending="", **columns):
 def meter(work, stack, tmp_path, token, project="p"):
     """Return the meter of a worker on Ann's box that holds the lease of `token`."""
     address = parse(work.server.url("ann"))
-    pulse = stack.enter_context(Pulse(Served(address, work.team, work.name)))
+    served = Served(address, work.team, work.name)
+    pulse = stack.enter_context(Pulse(served))
     pulse.add(token)
-    line = stack.enter_context(Line(address))
-    made = TeamCalls(line, work.team, "box", pulse.held(token), project)
+    table = stack.enter_context(Table(served, pulse, home=tmp_path, attempts=3))
+    made = TeamCalls(table, "box", pulse.held(token), project)
     ledger = stack.enter_context(open_ledger(tmp_path / "ledger.sqlite"))
     return made.meter(calls.LedgerMeter(ledger, Settings().spend, FixedClock(NOW), run_id="r"))
 
@@ -100,7 +101,10 @@ def idle(work, folder):
     """Let a worker look that finds nothing it can do."""
     served = Served(parse(work.server.url("ann")), work.team, work.name, folder)
     stop, tell = Event(), print
-    TeamWorker([served], "box", [folder], never, settings=Settings(), stop=stop, tell=tell).run(once=True)
+    worker = TeamWorker(
+        [served], "box", [folder], never, home=folder, settings=Settings(), stop=stop, tell=tell
+    )
+    worker.run(once=True)
 
 
 def never(calls):
@@ -234,7 +238,7 @@ def test_a_lease_stays_with_its_machine_where_work_ended_by_an_error(work, tmp_p
     def take(machine):
         return work.as_("ann", leases.take, work.team, "dream", machine, seconds=60)
 
-    with Pulse(served) as pulse, Table(served, pulse, attempts=3) as table:
+    with Pulse(served) as pulse, Table(served, pulse, home=tmp_path, attempts=3) as table:
         with pytest.raises(TeamError), table.holding(take("box")) as held:
             raise TeamError("the database is away")
         assert not held.is_ours()

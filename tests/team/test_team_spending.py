@@ -9,9 +9,11 @@ import pytest
 from pipeline.core.errors import TeamError, UnreachableTeamError
 from pipeline.llm.budget import Usage
 from pipeline.llm.fakes import MemoryMeter
-from pipeline.team import connecting, leases, queue, spending
-from pipeline.worker.team_calls import TeamCalls, _Made
-from pipeline.worker.team_table import Pulse, Served
+from pipeline.llm.request import RawReply
+from pipeline.team import connecting, leases, outages, spending
+from pipeline.worker.team_calls import TeamCalls, _Made, reply_of
+from pipeline.worker.team_table import Pulse, Served, Table
+from pipeline.worker.unsettled import Unsettled
 
 pytestmark = pytest.mark.postgres
 
@@ -77,11 +79,11 @@ def test_a_reply_is_found_by_the_work_it_was_for_and_by_its_own_login_alone(work
 
 
 def test_nothing_is_reserved_while_a_provider_is_down_or_by_who_lost_the_lease(work):
-    work.as_("ann", queue.note_outage, work.team, "anthropic", "it is overloaded", seconds=60)
+    work.as_("ann", outages.note, work.team, "anthropic", "it is overloaded", seconds=60)
     found = begun(work, "ann", call())
     assert (found.why, found.is_reserved) == ("it is overloaded", False)
     assert 0 < found.wait <= 60
-    work.as_("ann", queue.end_outage, work.team, "anthropic")
+    work.as_("ann", outages.end, work.team, "anthropic")
     token = work.as_("ann", leases.take, work.team, "dream", "box", seconds=60)
     assert begun(work, "ann", call("a"), holding=[token]).is_reserved
     work.server.sql("UPDATE reverie_team.lease SET until = now() - interval '1 second'")
@@ -151,14 +153,44 @@ def test_one_of_many_gets_a_lease_and_the_next_when_it_ran_out(work):
     assert not work.as_("ann", leases.held, work.team)
 
 
-def test_who_runs_the_worker_hears_once_that_a_reply_waits_for_the_database():
-    told: list[str] = []
-    address = connecting.parse("postgresql://ann@127.0.0.1:1/team")
-    nowhere = connecting.Line(address, sleep=lambda _: None)
-    held = Pulse(Served(address, "t", "the team")).held()
-    calls = TeamCalls(nowhere, "t", "m", held, "p", sleep=lambda _: None, tell=told.append)
-    calls.made[1] = _Made(spending.Call("c", "m", "p", "extract", "d"), "d", "extract", "anthropic")
-    with pytest.raises(UnreachableTeamError):
-        calls.meter(MemoryMeter()).end(1, outcome="ok", usage=Usage(), dollars=0.0)
-    (line,) = told
-    assert line.startswith("waiting: the team's database can't be reached")
+def test_a_reply_that_was_paid_for_while_the_database_was_away_is_settled_later(work, tmp_path):
+    address = connecting.parse(work.server.url("ann"))
+    away = connecting.parse("postgresql://ann@127.0.0.1:1/team")
+    entry = call("conversation-9")
+    assert begun(work, "ann", entry).is_reserved
+
+    def table(address):
+        served = Served(address, work.team, work.name)
+        return Table(served, Pulse(served), home=tmp_path, attempts=3)
+
+    books = MemoryMeter()
+    number = books.begin(
+        purpose="extract", provider="anthropic", model="haiku", prompt_digest="d", estimate=Usage()
+    )
+    with table(away) as cut_off:
+        calls = TeamCalls(cut_off, "box", cut_off.pulse.held(), "shop")
+        calls.made[number] = _Made(entry, "d", "extract", "anthropic")
+        calls.paid["d"] = RawReply("found", "end_turn", Usage(100, 10), "anthropic", "haiku")
+        with pytest.raises(UnreachableTeamError):
+            calls.meter(books).end(number, outcome="ok", usage=Usage(100, 10), dollars=0.01)
+        # In the home's own books it is paid, and what is cut off can't be settled yet.
+        assert (books.calls[number].outcome, books.calls[number].dollars) == ("ok", 0.01)
+        with pytest.raises(UnreachableTeamError):
+            cut_off.unsettled.settle(cut_off.ask)
+    with table(address) as there:
+        there.unsettled.settle(there.ask)
+        assert list(there.unsettled.folder.iterdir()) == []
+    assert work.as_("ann", spending.spent, work.team, "day") == CENT
+    known = begun(work, "ann", call("conversation-9"))
+    assert reply_of(known.reply).text == "found"
+    assert not known.is_reserved
+
+
+def test_what_can_not_be_settled_is_set_aside_and_told(work, tmp_path, caplog):
+    kept = Unsettled.of(tmp_path, work.team)
+    kept.keep(call("a"), None, CENT, {"read_tokens": 1, "written_tokens": 1})
+    (file,) = kept.folder.iterdir()
+    file.write_text("{", "utf-8")
+    kept.settle(None)
+    assert [item.suffix for item in kept.folder.iterdir()] == [".odd"]
+    assert "can't be settled with the team" in caplog.text
