@@ -184,10 +184,12 @@ class WorkerContext:
         known = outages.known(self.ledger, self.provider_name)
         return outages.seconds_left(known, now=self.now(), held_for=self._stamp())
 
-    def provider_is_well(self) -> bool:
+    def provider_is_well(self, *, for_all: bool = True) -> bool:
         """Ask the provider a small question without dialogue in it; whether it gave an answer.
 
-        When it gave none it counts as down from now on. Raises SpendError where a cap forbids the question.
+        When it gave none it counts as down from now on. If that is not `for_all`, an answer of no use keeps
+        nobody else from asking: what they ask may be answered, and if not, they find out. Raises SpendError
+        where a cap forbids the question.
         """
         from pipeline.llm.cassette import is_replayed
         from pipeline.llm.ping import ping
@@ -201,7 +203,7 @@ class WorkerContext:
         except (CassetteError, LiveCallError):
             return True  # nothing was asked of a provider
         except ModelError as error:
-            if not isinstance(error, PROVIDER_DOWN):
+            if for_all and not isinstance(error, PROVIDER_DOWN):
                 outages.note(
                     self.ledger,
                     self.provider_name,

@@ -336,24 +336,24 @@ class Worker:
             self.context.finish(job)
             return True
         failed = result.word in ("partial", "failed")
-        down = self._found_down() if failed else None
-        if down is not None:
-            self._put_off(job, down, done)
+        is_unanswered = failed and self._is_unanswered()
+        if is_unanswered:
+            self._put_off(job, self.context.outage(), done, result.reason)
         elif failed:
             self.context.put_back(job, retry.DREAM.after_failure(job.attempts), result.reason)
         else:
             self.context.finish(job)
         if result.word != "closed":
             done.dreams.append({"store": job.key, "word": result.word, "reason": result.reason})
-        return down is None
+        return not is_unanswered
 
-    def _found_down(self) -> Outage | None:
-        """Return why the provider does not answer, after a dream that failed; None when it does."""
+    def _is_unanswered(self) -> bool:
+        """Whether the provider does not answer, after a dream that failed."""
         context = self.context
         try:
-            return context.outage() or (None if context.provider_is_well() else context.outage())
+            return context.outage() is not None or not context.provider_is_well(for_all=False)
         except SpendError:
-            return None  # a cap; the dream's own wait is longer
+            return False  # a cap; the dream's own wait is longer
 
     def _settle_failure(self, job: Job, error: Exception, done: Pass) -> bool:
         """Settle a job that raised `error`, by whose fault it is; False when the provider is down."""
@@ -365,7 +365,7 @@ class Worker:
         if isinstance(error, PROVIDER_DOWN) and not isinstance(error, BusyError):
             if self._fails_alone(job, error):
                 return True
-            self._put_off(job, self.context.outage(), done, error)
+            self._put_off(job, self.context.outage(), done, str(error))
             return False
         decision = self._policy(job).retry_after(error, job.attempts)
         if isinstance(decision, Wait) and not decision.counted:
@@ -379,8 +379,8 @@ class Worker:
         if isinstance(error, ModelError):
             self.context.keep_alive(job)
             try:
-                if not self.context.provider_is_well():
-                    self._put_off(job, self.context.outage(), done, error)
+                if not self.context.provider_is_well(for_all=job.kind != "dream"):
+                    self._put_off(job, self.context.outage(), done, str(error))
                     return False
             except SpendError as cap:
                 done.waiting = str(cap)
@@ -422,13 +422,17 @@ class Worker:
         self.context.postpone(job, retry.ALONE_SECONDS, _explained(error), failed_call=latest)
         return True
 
-    def _put_off(self, job: Job, down: Outage | None, done: Pass, error: Exception | None = None) -> None:
-        """Put a job back for a provider that is `down`: due at once, behind the others that wait with it."""
-        words = down.words if down else str(error)
+    def _put_off(self, job: Job, down: Outage | None, done: Pass, why: str) -> None:
+        """Put a job back for a provider that is `down`: due at once, behind the others that wait with it.
+
+        Where nothing holds for all, it waits alone, for what `why` says.
+        """
+        words = down.words if down else why
         LOG.warning("%s waits for the provider: %s", job.key, words, extra=log_fields(job))
         done.waiting = words
         # Without an outage to wait for, it would be taken up again at once, over and over.
-        wait = 0.0 if down else retry.MINUTE
+        alone = retry.ALONE_SECONDS if job.kind == "dream" else retry.MINUTE
+        wait = 0.0 if down else alone
         self.context.postpone(job, wait, "", failed_call=calls.last_call(self.context.ledger))
 
     def _policy(self, job: Job) -> RetryPolicy:

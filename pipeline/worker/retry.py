@@ -22,6 +22,8 @@ A provider that is down is no obstacle of one job: it is noted once, nobody asks
 (`pipeline.ledger.outages`), and the job that met it stays due. The one exception is a job in which a provider
 fails again though it answered others since: it waits ALONE_SECONDS, as often as needed, and holds up none.
 
+A dream that gets an answer of no use, as the small question does, waits as long, and holds up nothing else.
+
 Dialogue that no model takes (refused, invalid, too long, cut off) is given up at the limit, not parked: it
 would hold up everything that was said after it. Such a failure counts only where the provider is known to be
 well, by its answer to a small question.

@@ -306,6 +306,26 @@ def test_a_dream_waits_for_the_provider_and_counts_no_failure(
     assert len(asked) == 2 and down(shop) is not None
 
 
+def test_a_reply_of_no_use_to_a_dream_pauses_the_dream_alone(
+    shop: Workshop, api: LoopbackApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REVERIE_DREAM__ENABLED", "true")
+    monkeypatch.setenv("REVERIE_DREAM__SESSIONS", "1")
+    api.answer = lambda prompt: keep_each_line(prompt) if "dialogue>" in prompt else SENTENCE
+    api.ping = lambda prompt: SENTENCE
+    for number in range(1, 7):
+        talk(shop, number)
+    work(shop)
+    work(shop, 2 * HOUR)
+    with shop.ledger() as ledger:
+        (dream,) = [job for job in jobs.list_jobs(ledger, state="waiting") if job.kind == "dream"]
+    assert dream.attempts == 0 and dream.run_after >= at(NOW).timestamp() + 3 * HOUR
+    assert down(shop) is None
+    talk(shop, 7)
+    work(shop, 2 * HOUR + 60)
+    assert len(shop.memories()) == 7
+
+
 def test_choosing_in_advance_notes_the_outage_for_all(
     shop: Workshop, api: LoopbackApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
