@@ -414,12 +414,13 @@ def _words_of_both(payload: dict[str, Any]) -> str:
     return f"“{payload.get('sentence', '')}” → “{' '.join(payload.get('changed') or ())}”"
 
 
-def facts_of(row: dict[str, Any]) -> dict[str, str]:
-    """Return what the proposal in `row` says, by names that a person reads; ids are for programs."""
+def facts_of(row: dict[str, Any], preview: Preview | None = None) -> dict[str, str]:
+    """Return what the proposal in `row` says beside its `preview`, by names that a person reads."""
     payload = row["payload"]
     shown = {**payload, **(payload.get("operation") or {})}
     labels = _LABELS if row["kind"] in WITH_TEXT else {**_LABELS, **_TEXTS}
-    return {label: _words(shown[key]) for key, label in labels.items() if shown.get(key)}
+    twice = {"shares"} if preview is not None and preview.changes else set()
+    return {label: _words(shown[key]) for key, label in labels.items() if shown.get(key) and key not in twice}
 
 
 def proposer(row: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ import typer
 
 from pipeline.app import inbox as decisions
 from pipeline.app.application import App
-from pipeline.app.proposals import EDITABLE, brief, facts_of, proposer, words_said
+from pipeline.app.proposals import EDITABLE, Preview, brief, facts_of, proposer, words_said
 from pipeline.app.said_when import SaidWhen, said_when
 from pipeline.cli import listings, output
 from pipeline.cli.changes import plain_changes, tell_changes
@@ -113,7 +113,7 @@ def inbox_show(
     }
 
     def tell() -> None:
-        output.fields(_flat(found, moments))
+        output.fields(_flat(found, moments, preview))
         tell_changes(preview.changes, preview.changes)
         tell_changes(preview.everywhere, preview.everywhere, " (for all projects)")
         for text in found.get("sides", ()):
@@ -266,7 +266,7 @@ def _each(
     return done
 
 
-def _flat(row: dict[str, Any], moments: SaidWhen) -> dict[str, object]:
+def _flat(row: dict[str, Any], moments: SaidWhen, preview: Preview) -> dict[str, object]:
     """Return what `show` prints of the proposal in `row`, and the `moments` at which its sides were said."""
     sides = {"before": moments.was, "after": moments.now} if moments.was else {}
     return {
@@ -274,6 +274,6 @@ def _flat(row: dict[str, Any], moments: SaidWhen) -> dict[str, object]:
         "proposed by": proposer(row),
         "name": row["name"],
         "why it waits": row["reason"],
-        **facts_of(row),
+        **facts_of(row, preview),
         **{name: f"said {minute(moment, 'at an unknown time')}" for name, moment in sides.items()},
     }

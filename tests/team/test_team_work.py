@@ -6,6 +6,7 @@ from pipeline.app import history, inbox, team
 from pipeline.app.doers import by_whom
 from pipeline.app.offered import shared_of
 from pipeline.app.writing import Change, update_memory
+from pipeline.cli.inbox import inbox_show
 from pipeline.core.errors import InputError, StoreError
 from pipeline.diagnostics.doctor import examine
 from pipeline.ledger import open_ledger
@@ -89,7 +90,7 @@ def test_once_a_day_all_that_the_team_has_not_is_asked_for(pair):
     assert entries(ann) == []
 
 
-def test_an_offer_shows_what_a_yes_does_and_is_undone_as_one(pair):
+def test_an_offer_shows_what_a_yes_does_and_is_undone_as_one(pair, monkeypatch, capsys):
     ann, bob = pair
     ann.add("We deploy on Mondays.")
     ann.add("The port is 8080.")
@@ -98,6 +99,12 @@ def test_an_offer_shows_what_a_yes_does_and_is_undone_as_one(pair):
     (item,) = entries(ann)
     _, preview = inbox.shown(ann.app, item.id)
     assert [change.before for change in preview.changes] == [None, None]
+    monkeypatch.setenv("REVERIE_HOME", str(ann.app.home))
+    inbox_show(item.id, store=ann.store)
+    printed = capsys.readouterr().out
+    # Each is told once, as the change that a yes makes.
+    assert printed.count("We deploy on Mondays.") == 1
+    assert "the team gets" not in printed
     assert ann.texts() == {}
     inbox.accept(ann.app, item.id)
     team.now(ann.app)

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from pipeline.app import inbox as decisions
 from pipeline.app import undoing
 from pipeline.app.application import App
-from pipeline.app.proposals import EDITABLE, brief, facts_of, proposer
+from pipeline.app.proposals import EDITABLE, Preview, brief, facts_of, proposer
 from pipeline.app.said_when import said_when
 from pipeline.core.errors import ReverieError, UsageError
 from pipeline.core.ids import digest
@@ -195,7 +195,7 @@ def _opened(visit: Visit, rows: Sequence[dict[str, Any]], number: int) -> dict[s
         "run_url": visit.run(row["run"], "extract") if row["run"] else "",
         "text": text,
         "seen": digest(text),
-        "facts": _facts(row),
+        "facts": _facts(row, preview),
         "quotes": row["payload"].get("sources") or (),
         "said": said_when(row, preview.changes),
         "is_doubted": is_doubted(row["reason"]),
@@ -206,9 +206,9 @@ def _opened(visit: Visit, rows: Sequence[dict[str, Any]], number: int) -> dict[s
     }
 
 
-def _facts(row: dict[str, Any]) -> dict[str, str]:
+def _facts(row: dict[str, Any], preview: Preview) -> dict[str, str]:
     """Return what `row` says beside its text; whose words an update leaves stands beside old and new."""
-    facts = {k: v for k, v in facts_of(row).items() if row["kind"] != "update" or k != _WHO}
+    facts = {k: v for k, v in facts_of(row, preview).items() if row["kind"] != "update" or k != _WHO}
     if _WHO in facts:
         facts[_WHO] = words.origin(facts[_WHO])
     return facts
