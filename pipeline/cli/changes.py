@@ -36,17 +36,18 @@ def history(
     limit: LimitOption = None,
     everything: AllOption = False,
     user: UserOption = False,
+    team: TeamOption = False,
     graph: GraphOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the changes of memories, newest first.
 
-    Those of the project here and those for all projects. All can be undone but those "by hand": there
-    somebody edited or removed a file that Reverie wrote, in an editor or with Claude Code.
+    Those of the project here, of its team's folder, and those for all projects. All can be undone but those
+    "by hand": there somebody edited or removed a file that Reverie wrote, in an editor or with Claude Code.
     """
     shown = listings.most(limit, everything=everything, as_json=as_json)
-    app = App(store=store, graph=graph, user=user)
+    app = App(store=store, graph=graph, user=user, team=team)
     every = app_history.history(app)
     found = listings.first(every, shown)
     elsewhere = any(entry.scope != scope_of(app) for entry in found)
@@ -74,12 +75,13 @@ def diff(
     ] = "",
     raw: Annotated[bool, typer.Option("--raw", help="The files, line by line.")] = False,
     user: UserOption = False,
+    team: TeamOption = False,
     graph: GraphOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show what one change did, old beside new."""
-    found = app_history.changes(App(store=store, graph=graph, user=user), what)
+    found = app_history.changes(App(store=store, graph=graph, user=user, team=team), what)
     value = [
         {"path": file.path, "diff": as_text(file), "scope": change.entry.scope}
         for change in found
@@ -107,6 +109,7 @@ def undo(
         typer.Argument(metavar="RUN", help="A change's id or the start of it. Default: the newest change."),
     ] = "",
     user: UserOption = False,
+    team: TeamOption = False,
     graph: GraphOption = None,
     store: StoreOption = None,
     yes: ForAllOption = False,
@@ -118,7 +121,7 @@ def undo(
     waits in the inbox again. What came from your other machines or from a team is undone only by its id, and
     then for all; where that takes memories away you are asked, and --yes says so without a terminal.
     """
-    app = App(store=store, graph=graph, user=user)
+    app = App(store=store, graph=graph, user=user, team=team)
     parts = _taken_back(app, run, for_all=yes)
     values = [
         {

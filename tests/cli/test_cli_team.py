@@ -111,6 +111,17 @@ def test_add_team_goes_into_the_one_store_that_the_team_has(shared):
     assert names["signing"] == names["queues"] == "team"
 
 
+def test_the_changes_of_the_teams_memories_alone_are_listed_shown_and_undone(shared):
+    shared.here("add", "--team", "Queues are drained before a release.", "--name", "queues")
+    shared.here("add", "Builds are signed at night.", "--name", "signing")
+    (row,) = shared.here("history", "--team", "--json").json
+    assert (row["what"], row["scope"]) == ("created queues", "team")
+    assert "Queues are drained" in shared.here("diff", "--team").out
+    shared.here("undo", "--team")
+    names = {row["name"] for row in shared.here("list", "--json").json}
+    assert "signing" in names and "queues" not in names
+
+
 def test_without_a_team_s_folder_none_is_made(desk):
     desk.here("add", "Deploys happen on Tuesdays.", "--name", "deploy-day")
     assert "no team's folder" in desk.here("add", "--team", "Builds are signed at night.", code=1).err
