@@ -121,6 +121,11 @@ def status(app: App, *, ask: bool = True) -> dict[str, Any]:
     return {**found, "asked": len(conflicts), "conflicts": conflicts}
 
 
+def is_begun(app: App) -> bool:
+    """Whether the memories of `app` are kept in step with other machines."""
+    return Share.of(app.home, app.store_path).file.is_file()
+
+
 def leave(app: App) -> str:
     """Keep the memories of `app` in step no more; return the remote, where all stays that was sent."""
     share = _share(app)
@@ -133,7 +138,7 @@ def leave(app: App) -> str:
 
 def _share(app: App) -> Share:
     share = Share.of(app.home, app.store_path)
-    if not share.file.is_file():
+    if not is_begun(app):
         raise InputError(
             "these memories are not synced with another machine",
             file=str(app.store_path),

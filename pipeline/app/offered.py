@@ -36,23 +36,30 @@ def shared_of(app: App) -> App:
     return other
 
 
+def no_team(app: App) -> tuple[str, str]:
+    """Return why this project is in no team, and what puts it into one; "" for both where it is in one."""
+    state = _known(app)
+    if state is not None and state.team:
+        return "", ""
+    if left := left_of(app.home, shared_of(app).store_path):
+        again = f"Invited again, you take it up by `reverie team join {left} --database URL`."
+        return f"you left the team {left}, so this project is in none", again
+    begins = "`reverie team join NAME --database URL`, or `reverie team init` founds one."
+    return "this project is in no team", begins
+
+
 def state_of(app: App) -> State:
     """Return what is known of the team of this project. Raises InputError where it is in none."""
-    share = Share.of(app.home, shared_of(app).store_path)
-    state = share.read() if share.file.is_file() else None
-    if (state is None or not state.team) and (left := left_of(app.home, shared_of(app).store_path)):
-        raise InputError(
-            f"you left the team {left}, so this project is in none",
-            file=str(app.store_path),
-            fix=f"Invited again, you take it up by `reverie team join {left} --database URL`.",
-        )
+    state = _known(app)
     if state is None or not state.team:
-        raise InputError(
-            "this project is in no team",
-            file=str(app.store_path),
-            fix="`reverie team join NAME --database URL`, or `reverie team init` founds one.",
-        )
+        why, fix = no_team(app)
+        raise InputError(why, file=str(app.store_path), fix=fix)
     return state
+
+
+def _known(app: App) -> State | None:
+    share = Share.of(app.home, shared_of(app).store_path)
+    return share.read() if share.file.is_file() else None
 
 
 def quotes_of(app: App, memory: Memory, state: State) -> tuple[tuple[Quote, ...], int]:

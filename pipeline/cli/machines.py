@@ -34,7 +34,10 @@ def between_machines(
             "no remote is named" if word == "init" else f"`sync {word}` takes no PATH",
             fix=fix if word == "init" else f"`reverie sync {word}`.",
         )
-    if word == "status":
+    if word == "status" and not machines.is_begun(app):
+        none = "synced with no other machine; `reverie sync init REMOTE` begins that"
+        output.data({"remote": None}, lambda: output.line(none), as_json=as_json)
+    elif word == "status":
         found = machines.status(app)
         output.data(found, lambda: _tell_status(app, found), as_json=as_json)
     elif word == "leave":
@@ -92,7 +95,11 @@ def summary(done: Synced, *, unit: str, here: str = "") -> str:
     ]
     fate = "kept to be sent" if done.error else "sent"
     sent = [f"{count(done.told, unit)} {fate}"] if done.told else []
-    return "; ".join([*sent, *parts]) or ("nothing new here" if done.error else "nothing new on either side")
+    if sent or parts:
+        return "; ".join([*sent, *parts])
+    if done.error:
+        return "nothing new here"
+    return "nothing new on either side" if done.memories else "nothing is shared yet"
 
 
 def _tell(done: Synced) -> None:
@@ -101,6 +108,8 @@ def _tell(done: Synced) -> None:
     _tell_kept(done.held, done.refused)
     if done.asked:
         output.line(f"{count(done.asked, 'question')} for you: `reverie inbox`")
+    if not (done.memories or done.held or done.error):
+        output.talk("What a session teaches or `reverie add TEXT` writes goes with the next sync.")
 
 
 def tell_conflicts(found: Sequence[Conflict], option: str = "") -> None:

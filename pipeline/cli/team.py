@@ -11,7 +11,7 @@ import typer
 from pipeline.app import in_step, team_backlog
 from pipeline.app import team as use_case
 from pipeline.app.application import App
-from pipeline.app.offered import replaced_of_others
+from pipeline.app.offered import no_team, replaced_of_others
 from pipeline.app.team import Joined, Parting, Standing
 from pipeline.cli import named_rows, output
 from pipeline.cli.groups import HELP_OPTIONS
@@ -92,6 +92,10 @@ def join(name: TeamName, database: DatabaseOption, as_json: JsonOption = False) 
 def status(as_json: JsonOption = False) -> None:
     """Show members, machines and what waits."""
     app = App()
+    why, begins = no_team(app)
+    if why:
+        output.data({"team": None}, lambda: output.line(f"{why}: {begins}"), as_json=as_json)
+        return
     found = use_case.status(app)
     output.data(found, lambda: _tell_status(app, found), as_json=as_json)
 
@@ -111,6 +115,8 @@ def sync_now(
     output.data(done, lambda: _tell(done), as_json=as_json)
     if fresh := use_case.offer(app):
         output.talk(f"{count(fresh, 'memory', 'memories')} of yours could be shared: `reverie inbox`.")
+    elif not (done.memories or done.error):
+        output.talk(_HOW_TO_SHARE)
     _end(done)
 
 

@@ -42,7 +42,7 @@ class Synced:
     """What one sync did: records told and taken, memories that came or left here, and what waits.
 
     `change` is the change set here, "" for none, and `names` those of its memories; `error` is why the remote
-    was not reached, `fix` what to do.
+    was not reached, `fix` what to do. `memories` counts those that all records together hold.
     """
 
     told: int = 0
@@ -52,6 +52,7 @@ class Synced:
     names: list[str] = field(default_factory=list)
     change: str = ""
     asked: int = 0
+    memories: int = 0
     held: list[dict[str, str]] = field(default_factory=list)
     refused: list[dict[str, str]] = field(default_factory=list)
     error: str = ""
@@ -394,6 +395,7 @@ class _Run:
             self._write(bringing)
             waiting = bringing.later if not bringing.result.conflict else []
         state.generation = newest(self._store.history())
+        done.memories = sum(bool(known.blob) for known in state.known.values())
         done.refused = [{"name": item.name, "why": item.why} for item in state.refused.values()]
         if self._ledger is not None:
             done.asked = questions.ask(self._ledger, self._store, state, now=self._clock.now())

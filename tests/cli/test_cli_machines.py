@@ -33,6 +33,22 @@ def test_sync_begins_runs_says_how_it_stands_and_ends(desk: Desk, tmp_path: Path
     assert desk.here("show", "build-box").out
 
 
+def test_without_a_sync_its_status_says_how_to_begin(desk: Desk) -> None:
+    alone = desk.here("sync", "status")
+    assert alone.out == "synced with no other machine; `reverie sync init REMOTE` begins that\n"
+    assert json.loads(desk.here("sync", "status", "--json").out) == {"remote": None}
+
+
+def test_where_nothing_is_shared_yet_the_next_step_is_told(desk: Desk, tmp_path: Path) -> None:
+    begun = desk.here("sync", "init", tmp_path / "remote.git")
+    assert begun.out.splitlines()[1] == "nothing is shared yet"
+    assert "`reverie add TEXT`" in begun.err
+    desk.here("add", "The build box has twelve cores.", "--name", "build-box")
+    sent = desk.here("sync")
+    assert sent.out == "1 record sent\n"
+    assert "reverie add" not in sent.err
+
+
 def test_two_homes_meet_and_what_came_can_be_undone(desk: Desk, tmp_path: Path) -> None:
     remote, other = tmp_path / "remote.git", {"REVERIE_HOME": str(tmp_path / "other")}
     there = ("--store", str(tmp_path / "there"))

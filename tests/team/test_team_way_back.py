@@ -46,9 +46,8 @@ def test_who_founded_it_is_asked_before_they_leave_it_to_others(server, work, tm
     assert "its other machines and projects are out as well" in left
     assert "1 memory in your name stays with the others" in left
     assert "if you come back, they are taken up from there" in left
-    assert f"you left the team {name}, so this project is in none" in reverie(
-        tmp_path, "team", "status", ok=False
-    )
+    status = reverie(tmp_path, "team", "status")
+    assert f"you left the team {name}, so this project is in none: Invited again" in status
     assert f"1 memory of {name}, which you left, in" in reverie(tmp_path, "status")
     joined = reverie(tmp_path, *founding)
     assert "You are back: what it had when you left is in team/ still" in joined
@@ -58,7 +57,13 @@ def test_who_founded_it_is_asked_before_they_leave_it_to_others(server, work, tm
 def test_the_last_member_is_asked_and_comes_back_by_founding_again(server, work, tmp_path):
     url, name = server.url("ann"), f"{work.name}-own"
     founding = ("team", "init", name, "--database", url, "--as", "Ann")
-    assert f"In the team {name} as Ann" in reverie(tmp_path, *founding)
+    assert "in no team: `reverie team join NAME" in reverie(tmp_path, "team", "status")
+    assert f"In the team {name} as Ann" in (founded := reverie(tmp_path, *founding))
+    assert "nothing is shared yet" in founded
+    assert "`reverie share NAME` gives the team one" in founded
+    empty = reverie(tmp_path, "team", "sync")
+    assert "nothing is shared yet" in empty
+    assert "`reverie share NAME` gives the team one" in empty
     reverie(tmp_path, "add", "We deploy on Mondays.", "--name", "deploy-day")
     reverie(tmp_path, "share", "deploy-day")
     assert "no login carol yet" in reverie(tmp_path, "team", "invite", "carol", "--as", "Carol")
