@@ -115,7 +115,8 @@ def now(app: App, *, force: bool = False) -> Synced:
 def status(app: App, *, ask: bool = True) -> dict[str, Any]:
     """Return how it stands; the remote is asked for what waits there, if one may `ask`."""
     share = _share(app)
-    found = overview(share, app.open_store(), now=app.clock.now(), ask=ask)
+    with app.ledger(to_look=True) as ledger:
+        found = overview(share, app.open_store(), ledger, now=app.clock.now(), ask=ask)
     state = share.read()
     conflicts = conflicts_here(app, state) if state is not None else ()
     return {**found, "asked": len(conflicts), "conflicts": conflicts}

@@ -99,6 +99,8 @@ def summary(done: Synced, *, unit: str, here: str = "") -> str:
         return "; ".join([*sent, *parts])
     if done.error:
         return "nothing new here"
+    if done.taken:
+        return f"{count(done.taken, unit)} came, by which no memory changed{here}"
     return "nothing new on either side" if done.memories else "nothing is shared yet"
 
 

@@ -24,6 +24,24 @@ if TYPE_CHECKING:
     from pipeline.store import Store
 
 
+def answered(ledger: Ledger, store: Store, state: State) -> dict[str, Known]:
+    """Return the memories of which every question was answered with no, and none of it is told yet.
+
+    In a team a no is for who said it, so there are none.
+    """
+    asking = {ident: known for ident, known in state.known.items() if known.asks}
+    if state.team or not asking:
+        return {}
+    rejected = {
+        item.run_id for item in list_inbox(ledger, str(store.path), "rejected") if item.kind == SYNCED
+    }
+    return {
+        ident: known
+        for ident, known in asking.items()
+        if all(run_id_of(ident, known, ask[0]) in rejected for ask in known.asks)
+    }
+
+
 def noes(
     ledger: Ledger | None,
     store: Store,
@@ -31,21 +49,13 @@ def noes(
     records: Callable[[str], Sequence[Revision]],
     now: datetime,
 ) -> list[Revision]:
-    """Return a record for each memory of which every question was answered with no, and none is told yet.
-
-    In a team a no is for who said it, so there is none.
-    """
-    asking = {ident: known for ident, known in state.known.items() if known.asks}
-    if ledger is None or state.team or not asking:
-        return []
-    rejected = {
-        item.run_id for item in list_inbox(ledger, str(store.path), "rejected") if item.kind == SYNCED
-    }
-    found = []
-    for ident, known in asking.items():
-        if all(run_id_of(ident, known, ask[0]) in rejected for ask in known.asks):
-            found += _as_it_stands(known, records(ident), state.machine, now)
-    return found
+    """Return a record for each memory that was `answered`; `records` gives all there are of one."""
+    those = answered(ledger, store, state) if ledger is not None else {}
+    return [
+        made
+        for ident, known in those.items()
+        for made in _as_it_stands(known, records(ident), state.machine, now)
+    ]
 
 
 def _as_it_stands(known: Known, records: Sequence[Revision], machine: str, now: datetime) -> list[Revision]:

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from pipeline.core.errors import InputError
+from pipeline.sharing.answers import answered
 from pipeline.sharing.git import SyncError
 from pipeline.sharing.outgoing import Look
 from pipeline.sharing.repository import Repository
@@ -13,13 +14,16 @@ from pipeline.sharing.revisions import REVISIONS
 from pipeline.sharing.state import Share, trouble_in
 
 if TYPE_CHECKING:
+    from pipeline.ledger import Ledger
     from pipeline.store import Store
 
 _FAR_MS = 3_600_000
 """A record that is so much later than now tells of a clock that is wrong."""
 
 
-def overview(share: Share, store: Store, *, now: datetime, ask: bool = True) -> dict[str, Any]:
+def overview(
+    share: Share, store: Store, ledger: Ledger, *, now: datetime, ask: bool = True
+) -> dict[str, Any]:
     """Return what waits on either side, when it was last in step, and what stays back.
 
     `waiting` counts the memories of which the remote lacks something, `behind` commits there that are not
@@ -38,7 +42,7 @@ def overview(share: Share, store: Store, *, now: datetime, ask: bool = True) -> 
                 behind = repository.count(main, repository.fetch())
             except SyncError as failed:
                 error = trouble_in(failed, state.remote)
-        waiting = Look(store, state, lambda _: [], now=now).waiting()
+        waiting = {*Look(store, state, lambda _: [], now=now).waiting(), *answered(ledger, store, state)}
         # It may have gone with our own repository, which the next sync makes anew.
         seen = state.seen if state.seen and repository.knows(state.seen) else ""
         unsent = repository.files(main, REVISIONS).keys() - repository.files(seen, REVISIONS).keys()

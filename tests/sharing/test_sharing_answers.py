@@ -6,7 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from pipeline.app import inbox, memories, undoing
+from pipeline.app import inbox, machines, memories, undoing
+from pipeline.cli.machines import summary
 from tests.support.machines import exchange
 
 BOTH = "The port is ninety. The port is seventy. It is open.\n"
@@ -35,8 +36,12 @@ def test_a_no_closes_the_question_on_the_other_machine_and_changes_nothing(parte
     desk, laptop, name = parted
     before = desk.files(), laptop.files()
     inbox.reject(laptop.app, number(laptop))
+    assert machines.status(laptop.app)["waiting"] == 1
     assert laptop.sync().told == 1
-    assert (desk.sync().asked, laptop.sync().asked) == (0, 0)
+    assert machines.status(laptop.app)["waiting"] == 0
+    came = desk.sync()
+    assert summary(came, unit="record") == "1 record came, by which no memory changed"
+    assert (came.asked, laptop.sync().asked) == (0, 0)
     assert inbox.waiting(desk.app) == []
     assert (desk.files(), laptop.files()) == before
     assert laptop.sync().told == 0
