@@ -284,7 +284,7 @@ def _is_passing(error: psycopg.Error) -> bool:
 
 def _is_nobody_there(error: psycopg.Error) -> bool:
     """Return whether every address that was tried refuses, or is a socket that is not there."""
-    tried = [line for line in str(error).splitlines() if " failed: " in line]
+    tried = [line for line in str(error).split("\n") if " failed: " in line]
     return bool(tried) and all(line.endswith(_NOBODY) for line in tried)
 
 
