@@ -349,8 +349,17 @@ def leave(app: App) -> tuple[str, str]:
     At the database the membership ends, so no machine of this login reads or writes there any more.
     """
     access.require_person(app.store_path)
+    from pipeline.worker.unsettled import Unsettled  # Deferred: it is a worker's.
+
     state = _state_of(app)
-    within(parse(state.remote), lambda connection: members.leave(connection, state.team))
+    address, unsettled = parse(state.remote), Unsettled.of(app.home, state.team)
+    unsettled.settle(
+        lambda work, *values, **named: within(
+            address, lambda connection: work(connection, state.team, *values, **named)
+        )
+    )
+    within(address, lambda connection: members.leave(connection, state.team))
+    shutil.rmtree(unsettled.folder, ignore_errors=True)
     shared = _shared(app)
     kept = Share.of(app.home, shared.store_path)
     with kept.locked():

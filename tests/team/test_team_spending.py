@@ -6,6 +6,7 @@ from uuid import uuid4
 
 import pytest
 
+from pipeline.app import team
 from pipeline.core.errors import TeamError, UnreachableTeamError
 from pipeline.llm.budget import Usage
 from pipeline.llm.fakes import MemoryMeter
@@ -194,3 +195,14 @@ def test_what_can_not_be_settled_is_set_aside_and_told(work, tmp_path, caplog):
     kept.settle(print)
     assert [item.suffix for item in kept.folder.iterdir()] == [".odd"]
     assert "can't be settled with the team" in caplog.text
+
+
+def test_who_leaves_settles_what_is_kept_first_and_keeps_nothing(pair, work):
+    _, bob = pair
+    entry = call("conversation-7")
+    assert begun(work, "bob", entry).is_reserved
+    kept = Unsettled.of(bob.app.home, work.team)
+    kept.keep(entry, None, CENT, {"read_tokens": 1, "written_tokens": 1})
+    team.leave(bob.app)
+    assert not kept.folder.exists()
+    assert work.as_("ann", spending.spent, work.team, "day") == CENT
