@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import chain, islice
 from operator import is_
 from pathlib import Path
 from typing import NamedTuple
@@ -23,6 +24,7 @@ from pipeline.store import Document, Store
 from pipeline.store.catalogue.sleep import BANDS, BY_TOOLS
 from pipeline.store.derived import usage
 from pipeline.store.files.kept import Brief
+from pipeline.store.files.layout import memory_files
 from pipeline.store.graph import edge_files
 from pipeline.store.graph.edge_file import STRENGTH
 from pipeline.store.graph.links import Ends
@@ -203,7 +205,11 @@ _MAPS: WeakKeyDictionary[Store, tuple[list[_Folder], RelationMap]] = WeakKeyDict
 def is_at_hand(app: App) -> bool:
     """Whether a map takes no time that one would notice: there are few memories, or it was made before."""
     stores = [scope.open_store() for scope in scopes.all_of(app) if not scope.is_fresh]
-    return not stores or stores[0] in _MAPS or sum(len(store.scan().documents) for store in stores) <= FEW
+    if not stores or stores[0] in _MAPS:
+        return True
+    # By their names: to look at them is what takes the time.
+    files = chain.from_iterable(memory_files(store.root, [], stamps=False) for store in stores)
+    return next(islice(files, FEW, None), None) is None
 
 
 def mapped(app: App) -> RelationMap:

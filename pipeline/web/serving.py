@@ -70,7 +70,8 @@ def serve(
 ) -> None:
     """Serve `app` until nobody has asked for `idle_seconds`; `ready` is given the address.
 
-    `ahead` begins what is read ahead, once nothing is under way. Raises InputError where the port can't be had.
+    `ahead` begins what is read ahead, once nothing is under way.
+    Raises InputError where the port can't be had.
     """
     token = token or secrets.token_urlsafe(24)
     gc.set_threshold(_COLLECT_AFTER, *gc.get_threshold()[1:])
