@@ -7,7 +7,6 @@ and can be thrown away.
 from __future__ import annotations
 
 import marshal
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -15,6 +14,7 @@ from typing import NamedTuple
 from pipeline import __version__
 from pipeline.core import kept_values
 from pipeline.core.home import Home
+from pipeline.hooklib import times
 from pipeline.hooklib.digests import sha256
 from pipeline.store import Document
 from pipeline.store.files.kept import is_settled
@@ -50,7 +50,7 @@ def state_of(folders: Sequence[Material]) -> str:
     That is where an edge was written to so lately that its stamp does not tell of the next change, or where
     something stands in the place of one.
     """
-    seen_ns, whole = time.time_ns(), []
+    seen_ns, whole = int(times.now() * 1e9), []
     for documents, edges, links in folders:
         stamps = [tuple(stamp) for stamp in edges.values() if stamp is not None]
         if len(stamps) != len(edges) or not all(is_settled(stamp[-1], seen_ns) for stamp in stamps):
@@ -66,7 +66,7 @@ def read(home: Path, state: str) -> Web | None:
     if not state or made_of != state.encode():
         return None
     bonds, groups, relations = marshal.loads(raw)
-    return Web([*map(Bond._make, bonds)], groups, relations)
+    return Web([Bond(*values) for values in bonds], groups, relations)
 
 
 def keep(home: Path, state: str, web: Web) -> None:
