@@ -3,12 +3,13 @@
     python -m bench.web [rounds] [folder]
 
 The real server in a process of its own, asked over loopback. *At once* is asked in the moment it tells its
-address, so that all is in it that it opens ahead; *whole* is that with all that came before it, from the
-start of the process to the end of the page. Of both it is the least of a few servers. *first* is the first
-request of a server that has opened ahead, which is what a browser meets that takes a second to come up,
-*then* those after it. *cpu* is what the server spent, all its threads together, and *wall* the least that a
-browser waited. The floor is reading what the page shows, here, with bare SQLite and YAML. With a `folder`
-the store is kept there and found again the next time.
+address: what it opens ahead waits until that is answered, so that all is in it that the page needs, and no
+more; *whole* is that with all that came before it, from the start of the process to the end of the page.
+Of both it is the least of a few servers. *first* is the first request of a server that has opened ahead,
+which is what a browser meets that takes a second to come up, *then* those after it. *cpu* is what the server
+spent, all its threads together, and *wall* the least that a browser waited. The floor is reading what the
+page shows, here, with bare SQLite and YAML. With a `folder` the store is kept there and found again the next
+time. The graph's picture at once is that of a map whose relations an earlier server has left.
 """
 
 from __future__ import annotations

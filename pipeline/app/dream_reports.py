@@ -174,6 +174,8 @@ def is_of(dream: Dream, part: Part) -> bool:
 
 def still_to_turn(app: App, dream: Dream) -> tuple[MemoryChange, ...]:
     """Return the changes of `dream` that an undo would turn back: not of what came back by another way."""
+    if all(item.after is not None for item in dream.every):
+        return dream.every
     live = {document.id for _, store, _ in _histories(app) for document in store.scan().documents}
     return tuple(item for item in dream.every if item.after is not None or item.memory.id not in live)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pipeline.app import history, retired
 from pipeline.app.application import App
 from pipeline.app.changes import compare
-from pipeline.app.status import run_row
+from pipeline.app.run_rows import run_row
 from pipeline.core.clock import parse_time
 from pipeline.core.home import Home
 from pipeline.domain.memory import Evidence, Memory

@@ -29,7 +29,6 @@ from pipeline.ledger.inbox import (
     reopen_inbox,
     take_back_rejection,
 )
-from pipeline.recall.prepared import hook_state
 from pipeline.store import turns_of
 
 if TYPE_CHECKING:
@@ -112,7 +111,7 @@ def reject(app: App, number: int) -> dict[str, Any]:
             scope, found = _item(app, ledger, number)
             forgetting.note_rejected(scope, found)
             decide_inbox(ledger, number, "rejected", now=app.clock.now())
-        hook_state.refresh(ledger, app.home, app.settings, app.clock)
+        _tell_hooks(app, ledger)
         return _row(scope_of(scope), found)
 
 
@@ -154,7 +153,7 @@ def take_back_rejections(app: App, numbers: Iterable[int]) -> int:
             for item in found:
                 forgetting.note_rejected(looked[item.store], item, lifted=True)
                 take_back_rejection(ledger, item, now=app.clock.now())
-        hook_state.refresh(ledger, app.home, app.settings, app.clock)
+        _tell_hooks(app, ledger)
     return len(found)
 
 
@@ -178,7 +177,7 @@ def accept(app: App, number: int) -> dict[str, Any]:
                 )
             forgetting.lift_accepted(store, found, app.clock.now())
             decide_inbox(ledger, number, "accepted", now=app.clock.now())
-        hook_state.refresh(ledger, app.home, app.settings, app.clock)
+        _tell_hooks(app, ledger)
     planned.app.follow(planned.door.store)
     row = _row(scope_of(scope), found)
     return {**row, "unsent": _send(scope)} if found.kind == OFFERED else row
@@ -313,3 +312,11 @@ def _row(scope: Scope, item: InboxItem) -> dict[str, Any]:
         "scope": scope,
         "payload": item.payload,
     }
+
+
+def _tell_hooks(app: App, ledger: Ledger) -> None:
+    from pipeline.recall.prepared import (
+        hook_state,
+    )  # It knows of all that a session hears of; to look needs none.
+
+    hook_state.refresh(ledger, app.home, app.settings, app.clock)

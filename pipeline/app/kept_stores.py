@@ -51,18 +51,21 @@ class KeptStores:
         self._turn = Condition()
 
     def warm(self, *looks: Callable[[Stores], object]) -> None:
-        """Let the first of `looks` open the first set, in a thread of its own; who asks then waits for it.
+        """Let the first of `looks` open a set, in a thread of its own; who asks then waits for it.
 
         The others follow while nobody waits: not every page needs what they find. What goes wrong goes wrong
-        again for who asks, and is told there.
+        again for who asks, and is told there. A set that was opened before is taken; while somebody else has
+        it, nothing is opened.
         """
         with self._turn:
+            if self._made and not self._free:
+                return
+            self._made += not self._free
+            stores = self._free.pop() if self._free else {}
             self._warming = True
-            self._made += 1
-        Thread(target=self._warmed, args=looks, name="reverie-warm", daemon=True).start()
+        Thread(target=self._warmed, args=(stores, *looks), name="reverie-warm", daemon=True).start()
 
-    def _warmed(self, *looks: Callable[[Stores], object]) -> None:
-        stores: dict[Path, Store] = {}
+    def _warmed(self, stores: dict[Path, Store], *looks: Callable[[Stores], object]) -> None:
         try:
             for number, look in enumerate(looks):
                 if number and self._waiting:

@@ -10,19 +10,21 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import chain, islice
 from operator import is_
 from pathlib import Path
-from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from pipeline.app import scopes, text_links
+from pipeline.app import kept_web, scopes, text_links
 from pipeline.app.application import App, problems_of
+from pipeline.app.kept_web import Bond, Web
 from pipeline.app.scopes import Scope, scope_of
 from pipeline.core.collector import collector_paused
 from pipeline.store import Document, Store
 from pipeline.store.catalogue.sleep import BANDS, BY_TOOLS
 from pipeline.store.derived import usage
 from pipeline.store.files.kept import Brief
+from pipeline.store.files.layout import memory_files
 from pipeline.store.graph import edge_files
 from pipeline.store.graph.edge_file import STRENGTH
 from pipeline.store.graph.links import Ends
@@ -50,15 +52,6 @@ class Spot:
     description: str
     group: int = 0
     relations: int = 0
-
-
-class Bond(NamedTuple):
-    """A relation between two spots, by their numbers in `RelationMap.spots`."""
-
-    start: int
-    end: int
-    type: str
-    strength: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,14 +196,18 @@ _MAPS: WeakKeyDictionary[Store, tuple[list[_Folder], RelationMap]] = WeakKeyDict
 def is_at_hand(app: App) -> bool:
     """Whether a map takes no time that one would notice: there are few memories, or it was made before."""
     stores = [scope.open_store() for scope in scopes.all_of(app) if not scope.is_fresh]
-    return not stores or stores[0] in _MAPS or sum(len(store.scan().documents) for store in stores) <= FEW
+    if not stores or stores[0] in _MAPS:
+        return True
+    # By their names: to look at them is what takes the time.
+    files = chain.from_iterable(memory_files(store.root, [], stamps=False) for store in stores)
+    return next(islice(files, FEW, None), None) is None
 
 
 def mapped(app: App) -> RelationMap:
     """Return the map of the memories that count here: of the project, its team, and for all projects.
 
-    Nothing is written; relations and links stay within one folder. Files are read by what the catalogue
-    and the search index know of them.
+    Relations and links stay within one folder. Files are read by what the catalogue and the search index
+    know of them.
     """
     folders = [_Folder.of(scope) for scope in scopes.all_of(app) if not scope.is_fresh]
     if not folders:
@@ -225,22 +222,19 @@ def mapped(app: App) -> RelationMap:
 
 def _made(app: App, folders: Sequence[_Folder]) -> RelationMap:
     rows: list[tuple[_Folder, Document, Brief, str]] = []
-    bonds: list[Bond] = []
+    links: list[Sequence[tuple[str, str]]] = []
     problems = [line for folder in folders for line in folder.problems]
     for folder in folders:
         store, documents = folder.store, folder.documents
-        briefs = store.sieve.briefs(documents)
-        bonds += _bonds(folder, briefs, len(rows))
         named, unknown = text_links.links(app.home, store, documents)
-        bonds += _named(named, documents, len(rows))
+        links.append(named)
         if unknown:
             changed = count(unknown, "memory", "memories")
             problems.append(f"{changed} changed since the last search: {_LATER}")
         found = store.decay(now=app.clock.now(), keep=False)
         bands = (found.band_of(item.path) if item.path in found.scores else BANDS[0] for item in documents)
-        rows += [(folder, *row) for row in zip(documents, briefs, bands, strict=True)]
-    near = near_of(bonds)
-    groups = groups_of(near)
+        rows += [(folder, *row) for row in zip(documents, store.sieve.briefs(documents), bands, strict=True)]
+    web = _web(app.home, folders, [brief for _, _, brief, _ in rows], links)
     spots = [
         Spot(
             item.name,
@@ -249,12 +243,37 @@ def _made(app: App, folders: Sequence[_Folder]) -> RelationMap:
             band,
             folder.scope,
             brief.description,
-            groups.get(number, 0),
-            len(near.get(number, ())),
+            web.groups.get(number, 0),
+            web.relations.get(number, 0),
         )
         for number, (folder, item, brief, band) in enumerate(rows)
     ]
-    return RelationMap(spots, bonds, problems)
+    return RelationMap(spots, web.bonds, problems)
+
+
+def _web(
+    home: Path,
+    folders: Sequence[_Folder],
+    briefs: Sequence[Brief],
+    links: Sequence[Sequence[tuple[str, str]]],
+) -> Web:
+    """Return what hangs together in `folders`; of many memories it is kept for the next who asks."""
+    parts = [(folder.documents, folder.edges, named) for folder, named in zip(folders, links, strict=True)]
+    state = kept_web.state_of(parts) if len(briefs) > FEW else ""
+    known = kept_web.read(home, state) if state else None
+    if known is not None:
+        return known
+    bonds: list[Bond] = []
+    first = 0
+    for folder, named in zip(folders, links, strict=True):
+        after = first + len(folder.documents)
+        bonds += _bonds(folder, briefs[first:after], first)
+        bonds += _named(named, folder.documents, first)
+        first = after
+    near = near_of(bonds)
+    web = Web(bonds, groups_of(near), {number: len(others) for number, others in near.items()})
+    kept_web.keep(home, state, web)
+    return web
 
 
 def _stamp(file: Path) -> tuple[int, int]:
@@ -299,8 +318,9 @@ def _relations(folder: _Folder, briefs: Sequence[Brief]) -> Iterator[tuple[str, 
     """Yield start, end, type and strength of each relation, as edges' files and memories' own ends tell."""
     yield from edge_files.ends(folder.store.root, folder.edges)
     for item, brief in zip(folder.documents, briefs, strict=True):
-        own = item.id or item.name if brief.ends else ""
-        for target, kind, leads, strength in brief.ends:
+        ends = brief.ends
+        own = item.id or item.name if ends else ""
+        for target, kind, leads, strength in ends:
             start, end = (own, target) if leads else (target, own)
             yield start, end, kind, strength
 

@@ -12,6 +12,7 @@ from pipeline.app import folders
 from pipeline.app.batch_state import batch_state
 from pipeline.app.damaged_files import in_use
 from pipeline.app.looked_over import files_of_others
+from pipeline.app.run_rows import run_row
 from pipeline.core import locks, paths
 from pipeline.core.errors import StoreError
 from pipeline.core.home import Home
@@ -293,30 +294,6 @@ def _spend(ledger: Ledger, settings: Settings, now: datetime) -> dict[str, Any]:
         "dollars_day": [round(spent.day_dollars, 4), caps.dollars_per_day],
         "dollars_reserved": round(calls.reserved(ledger, now=now), 4),
         "held": calls.paused(ledger, now=now),
-    }
-
-
-def run_row(run: runs.Run) -> dict[str, Any]:
-    """Return one extraction run with what it did and what it dropped."""
-    from pipeline.llm.cassette import in_words
-
-    summary = run.summary
-    return {
-        "id": run.id,
-        "kind": run.kind,
-        "file": run.key,
-        "store": run.store,
-        "strategy": run.strategy,
-        "outcome": run.outcome,
-        "reason": summary.reason,
-        "actions": [action.to_json() for action in summary.actions],
-        "rejected": list(summary.rejected),
-        "provider": run.provider,
-        "model": run.model,
-        "replies": in_words(run.provider or ""),
-        "prompt_digest": run.prompt_digest,
-        "started_at": run.started_at,
-        "finished_at": run.finished_at,
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import webbrowser
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -49,13 +50,12 @@ def open_page(
     setting = Setting(folder=Path(app.here), secret=secrets.token_bytes(32), store=store)
 
     def ready(address: str) -> None:
-        warm(setting)
         output.line(address)
         output.talk("Ctrl-C ends it. Who has the address can read and change your memories.")
         if browser:
             webbrowser.open(_by_way_of_a_file(app.home, address))
 
-    serve(site(setting), port=port, idle_seconds=idle * 60, ready=ready)
+    serve(site(setting), port=port, idle_seconds=idle * 60, ready=ready, ahead=partial(warm, setting))
 
 
 def _by_way_of_a_file(home: Path, address: str) -> str:

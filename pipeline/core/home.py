@@ -185,6 +185,11 @@ class Home:
         return self.path / home_files.TEMPLATES
 
     @property
+    def web(self) -> Path:
+        """Return what hung together in the map that the page showed last."""
+        return self.path / home_files.WEB
+
+    @property
     def mcp_token(self) -> Path:
         """Return what clients of the server over HTTP have to show."""
         return self.path / home_files.MCP_TOKEN

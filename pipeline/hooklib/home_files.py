@@ -75,6 +75,8 @@ PAGE = "page.html"
 """What leads a browser to the page that runs now."""
 TEMPLATES = "page-templates"
 """The page's templates as they were compiled (`pipeline.web.rendering`)."""
+WEB = "page-web"
+"""What hung together in the map that the page showed last (`pipeline.app.kept_web`)."""
 MCP_TOKEN = "mcp.token"
 """What clients of the MCP server over HTTP have to show."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from pipeline.app import browsing, listing, selecting
+from pipeline.app import browsing, listing, scopes, selecting
 from pipeline.app.application import App
 from pipeline.app.browsing import Wanted
 from pipeline.app.scopes import SHOWN
@@ -55,8 +55,12 @@ def listed(visit: Visit, app: App, start: int, *, by_meaning: bool = True) -> di
             raise
         # What is typed half is no fault: the list says so, and the form stays.
         found, total, problems, trouble = [], 0, [], f"{error}. {error.fix}"
+    # Whoever searches where nothing is has no fewer words to try.
+    nothing_kept = not found and all(scope.is_fresh for scope in scopes.all_of(app))
+    is_narrowed = wanted.is_narrowed and not nothing_kept
     return {
         "rows": found,
+        "nothing_kept": nothing_kept,
         "total": total,
         "start": start,
         "size": ROWS,
@@ -71,7 +75,7 @@ def listed(visit: Visit, app: App, start: int, *, by_meaning: bool = True) -> di
         "asked": {**kept(visit), "from": ""},
         "current": "",
         "left": 0 if found else len(listing.left(app)),
-        "next_step": "" if total or wanted.is_narrowed else app.next_step(),
+        "next_step": "" if total or is_narrowed else app.next_step(),
     }
 
 

@@ -31,6 +31,9 @@ _COLLECT_AFTER = 50_000
 """New objects before Python looks for circles among them: the memories that stay are tens of thousands."""
 _LOOK_SECONDS = 1.0
 _MOST_AT_ONCE = 500
+_LULL_SECONDS = 0.05
+"""Nobody has asked for so long: what is read ahead takes no time from an answer."""
+_MOST_LULLS = 40
 
 
 class Watched:
@@ -57,10 +60,17 @@ class Watched:
 
 
 def serve(
-    app: ASGIApp, *, port: int = 0, idle_seconds: float, ready: Callable[[str], object], token: str = ""
+    app: ASGIApp,
+    *,
+    port: int = 0,
+    idle_seconds: float,
+    ready: Callable[[str], object],
+    token: str = "",
+    ahead: Callable[[], object] | None = None,
 ) -> None:
     """Serve `app` until nobody has asked for `idle_seconds`; `ready` is given the address.
 
+    `ahead` begins what is read ahead, once nothing is under way.
     Raises InputError where the port can't be had.
     """
     token = token or secrets.token_urlsafe(24)
@@ -85,14 +95,34 @@ def serve(
             lifespan="off",
         )
         ready(f"http://{HOST}:{port}/{token}/")
-        asyncio.run(_until_idle(uvicorn.Server(config), listening, watched, idle_seconds))
+        asyncio.run(_until_idle(uvicorn.Server(config), listening, watched, idle_seconds, ahead))
 
 
 async def _until_idle(
-    server: uvicorn.Server, listening: socket.socket, watched: Watched, idle_seconds: float
+    server: uvicorn.Server,
+    listening: socket.socket,
+    watched: Watched,
+    idle_seconds: float,
+    ahead: Callable[[], object] | None,
 ) -> None:
     serving = asyncio.create_task(server.serve(sockets=[listening]))
+    if ahead is not None:
+        await _lull(server, serving, watched)
+        ahead()
     while not serving.done():
         await asyncio.wait({serving}, timeout=min(_LOOK_SECONDS, idle_seconds))
         server.should_exit |= watched.idle_for() >= idle_seconds
     await serving
+
+
+async def _lull(server: uvicorn.Server, serving: asyncio.Task[None], watched: Watched) -> None:
+    """Wait until the server has begun and nobody asks: a browser may have been there before it.
+
+    An answer that goes on and on, as that of Health, is not waited for.
+    """
+    waited = False
+    for _ in range(_MOST_LULLS):
+        if serving.done() or (waited and watched.idle_for() >= _LULL_SECONDS):
+            return
+        waited = server.started
+        await asyncio.wait({serving}, timeout=_LULL_SECONDS)

@@ -65,7 +65,7 @@ def site(setting: Setting) -> Starlette:
 
 
 def warm(setting: Setting) -> None:
-    """Begin to read what the first page needs, while the browser is still on its way."""
+    """Begin to read what the first page needs, while the browser is still on its way or a person reads."""
 
     def app(stores: Stores) -> ServedApp:
         return ServedApp(stores, store=setting.store, folder=setting.folder)

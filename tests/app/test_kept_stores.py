@@ -109,3 +109,24 @@ def test_what_not_every_page_needs_is_looked_up_ahead_while_nobody_waits(waits, 
         asker.start()
     asker.join(30)
     assert seen == ["opened" if waits else "looked through"]
+
+
+def test_what_was_opened_before_is_what_is_warmed():
+    kept, seen = KeptStores(), []
+    with kept.taken() as first:
+        put(first, "opened")
+    kept.warm(lambda stores: seen.append(stores.get(HERE)))
+    with kept.taken() as again:
+        assert again.get(HERE) == "opened"
+    assert seen == ["opened"]
+
+
+def test_nothing_is_warmed_while_somebody_opens_it():
+    kept, seen = KeptStores(), []
+    with kept.taken() as first:
+        put(first, "opened")
+        kept.warm(lambda stores: seen.append("opened twice"))
+        assert not [thread for thread in enumerate_threads() if thread.name == "reverie-warm"]
+    with kept.taken() as again:
+        assert again.get(HERE) == "opened"
+    assert seen == []

@@ -50,6 +50,18 @@ def test_tab_reaches_everything_and_shows_where_it_is(shop, path):
     assert shop.script("return document.activeElement.tagName") and shop.complaints() == []
 
 
+def test_what_a_dream_did_stands_beside_the_list_however_long_that_is(shop):
+    shop.open("dreams")
+    shop.follow("nav[aria-labelledby=all-dreams] li:last-child a")
+    place = "return document.querySelector('article .sides').getBoundingClientRect().top"
+    before = shop.script(place)
+    shop.script(
+        "const list = document.querySelector('nav[aria-labelledby=all-dreams] ul');"
+        "for (let left = 50; left; left--) list.append(list.firstElementChild.cloneNode(true));"
+    )
+    assert before == shop.script(place) < 900
+
+
 def opened(shop):
     """Return which item is open in the list, and which is shown."""
     return shop.script(

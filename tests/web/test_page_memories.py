@@ -40,6 +40,12 @@ def names(answer):
     return re.findall(r'<a class="name"[^>]*>([^<]*)</a>', answer.text)
 
 
+def test_whoever_searches_where_nothing_is_kept_is_told_so(browse):
+    for path in ("?q=zebra", "?type=decision", "?q=zebra&part=rows"):
+        found = browse().get(path).text
+        assert "Nothing is kept here yet" in found and "Fewer words" not in found
+
+
 def test_the_list_is_found_by_words_and_by_every_filter(browse, keep):
     keep("The gateway is retried three times.", name="retries")
     keep("We chose SQLite over a server.", kind="decision", name="sqlite", at="2024-01-01T00:00:00Z")

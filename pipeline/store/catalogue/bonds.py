@@ -24,15 +24,16 @@ def of(document: Document) -> Brief:
         share = share_of(link.get("strength"), STRENGTH)
         ends.append(End(target, kind.upper(), direction == OUTGOING, share))
     head = document.head
-    return Brief(head.shown_title, head.description, tuple(ends))
+    return Brief(
+        head.shown_title, head.description, orjson.dumps([*map(tuple, ends)]).decode() if ends else ""
+    )
 
 
 def rows(documents: Iterable[Document]) -> Iterator[tuple[Any, ...]]:
     """Yield the row of each of `documents`, with its sum."""
     for document in documents:
         brief = of(document)
-        ends = orjson.dumps([*map(tuple, brief.ends)]).decode() if brief.ends else ""
-        row = (document.path, brief.title, brief.description, ends)
+        row = (document.path, *brief)
         yield (*row, row_sum(row))
 
 
@@ -44,11 +45,7 @@ def as_kept(target: str) -> str:
 def sound(found: Iterable[Sequence[Any]]) -> dict[str, tuple[str, Brief]]:
     """Return by path the digest and the brief that rows have, but for damaged ones."""
     return {
-        path: (sha, Brief(title, description, _ends(ends)))
+        path: (sha, Brief(title, description, ends))
         for path, sha, title, description, ends, total in found
         if row_sum((path, title, description, ends)) == total
     }
-
-
-def _ends(text: str) -> tuple[End, ...]:
-    return tuple([End(*values) for values in orjson.loads(text)]) if text else ()

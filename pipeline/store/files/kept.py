@@ -7,6 +7,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
+import orjson
+
 from pipeline.domain.memory import GUESSES, HUMAN_ONLY, Memory
 from pipeline.store.files.layout import FileStamp
 
@@ -90,11 +92,16 @@ class End(NamedTuple):
 
 
 class Brief(NamedTuple):
-    """What is told of a memory among many, and what it is related to."""
+    """What is told of a memory among many, and what it is related to: as JSON, "" for nothing."""
 
     title: str
     description: str
-    ends: tuple[End, ...]
+    relations: str
+
+    @property
+    def ends(self) -> tuple[End, ...]:
+        """Return its relations, which many never ask for."""
+        return tuple([End(*values) for values in orjson.loads(self.relations)]) if self.relations else ()
 
 
 Keeper = Callable[[str], Kept | None]

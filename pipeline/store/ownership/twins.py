@@ -25,8 +25,8 @@ def part(root: Path, documents: Sequence[Document], written: WrittenLog, identit
     """
     for item in documents:
         item.twin = ""
-    # Nearly always all are of their own.
-    if len({item.id for item in documents} - {""}) == len(documents):
+    # Nearly always all are of their own. Without a twin that of its file is the id.
+    if len({item.own_id or item.id for item in documents} - {""}) == len(documents):
         return
     groups: dict[str, list[Document]] = defaultdict(list)
     for item in documents:

@@ -97,9 +97,12 @@ class WrittenLog:
     def tell(self, documents: Iterable[Document]) -> None:
         """Say of each of `documents` whether it is foreign, and whose it is."""
         self._load()
+        paths, ours = self._digests, self._all
         for document in documents:
-            document.foreign = document.path not in self._digests
-            document.hand = self._hand(document)
+            document.foreign = document.path not in paths
+            # Nearly always ours.
+            is_ours = document.digest in ours and not self._team
+            document.hand = OURS if is_ours else self._hand(document)
 
     def is_ours(self, document: Document) -> bool:
         """Whether Reverie wrote this file of itself, not at a person's word, and nobody changed it since."""
