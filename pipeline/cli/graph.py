@@ -202,7 +202,7 @@ def _tell(found: relations.EdgeView, *, removed: bool) -> None:
     output.fields({"id": found.id, "from": found.from_id, "to": found.to_id, "file": found.path})
     if found.description:
         output.line()
-        output.verbatim(found.description)
+        output.line(found.description)
 
 
 def _tell_proposals(found: list[Proposal], shown: int | None, *, as_json: bool) -> None:
