@@ -20,7 +20,7 @@ from pipeline.app.application import App, problems_of
 from pipeline.app.scopes import Scope, scope_of
 from pipeline.core.collector import collector_paused
 from pipeline.store import Document, Store
-from pipeline.store.catalogue.sleep import BANDS, BY_TOOLS
+from pipeline.store.catalogue.sleep import BY_TOOLS, WORDS
 from pipeline.store.derived import usage
 from pipeline.store.files.kept import Brief
 from pipeline.store.graph import edge_files
@@ -87,7 +87,7 @@ class RelationMap:
     def bands(self) -> dict[str, int]:
         """Return how many memories there are in each band, the liveliest first."""
         found = Counter(spot.band for spot in self.spots)
-        return {name: found[name] for name in BANDS if found[name]}
+        return {name: found[name] for name in WORDS if found[name]}
 
     def relations(self) -> dict[str, int]:
         """Return how many relations there are of each type, the most first."""
@@ -237,7 +237,7 @@ def _made(app: App, folders: Sequence[_Folder]) -> RelationMap:
             changed = count(unknown, "memory", "memories")
             problems.append(f"{changed} changed since the last search: {_LATER}")
         found = store.decay(now=app.clock.now(), keep=False)
-        bands = (found.band_of(item.path) if item.path in found.scores else BANDS[0] for item in documents)
+        bands = (found.word_of(item.path) if item.path in found.scores else WORDS[0] for item in documents)
         rows += [(folder, *row) for row in zip(documents, briefs, bands, strict=True)]
     near = near_of(bonds)
     groups = groups_of(near)
