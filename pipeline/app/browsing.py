@@ -23,7 +23,7 @@ from pipeline.hooklib.memory_format import EDITED_BY_HAND, SPEAKERS, THE_TEAM, U
 from pipeline.search.refresh import borne_out
 from pipeline.store import Document
 from pipeline.store.catalogue.sieve import Sieve
-from pipeline.store.catalogue.sleep import BANDS
+from pipeline.store.catalogue.sleep import AWAKE, WORDS
 from pipeline.store.files.kept import micros
 
 SPOKEN_BY = (*dict.fromkeys(SPEAKERS.values()), THE_TEAM, EDITED_BY_HAND, UNVERIFIED)
@@ -219,10 +219,10 @@ def _home_of(where: str) -> str:
 def _bands(scope: App, wanted: str) -> Mapping[str, str]:
     """Return the band of memories by path: those that sleep, and every other where one asks for them."""
     store = scope.open_store()
-    if wanted not in BANDS[:2]:
+    if wanted not in AWAKE:
         return asleep_in(str(store.root))
     found = store.decay(now=scope.clock.now(), keep=False)
-    return {path: found.band_of(path) for path in found.scores}
+    return {path: found.word_of(path) for path in found.scores}
 
 
 def _says(wanted: str, by: str) -> bool:
@@ -246,7 +246,7 @@ def _require_known(wanted: Wanted) -> None:
         ("scope", wanted.scope, ("project", "team", "user")),
         ("speaker", wanted.by, (*SPOKEN_BY, "unknown")),
         ("age", wanted.age, AGES),
-        ("band", wanted.band, BANDS),
+        ("band", wanted.band, WORDS),
         ("order", wanted.sort, listing.SORTS),
     )
     for what, value, values in known:

@@ -74,7 +74,10 @@ class RelatedView:
 
 @dataclass(frozen=True, slots=True)
 class DecayedView:
-    """One memory with its score; `exempt` says that it may not sleep, whatever its score is."""
+    """One memory with its score; `exempt` says that it may not sleep, whatever its score is.
+
+    `word` is what a person reads of its band.
+    """
 
     id: str
     name: str
@@ -82,6 +85,7 @@ class DecayedView:
     score: float
     band: str
     exempt: bool
+    word: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +259,7 @@ def decay(app: App, store: Store) -> DecayView:
             round(score, _SCORES),
             found.band_of(path),
             path not in found.asleep and band(score) not in BANDS[:2],
+            found.word_of(path),
         )
         for path, score in sorted(found.scores.items(), key=lambda item: (-item[1], item[0]))
         if path in documents

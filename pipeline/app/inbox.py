@@ -306,7 +306,7 @@ def _row(scope: Scope, item: InboxItem) -> dict[str, Any]:
         "id": item.id,
         "kind": item.kind,
         "name": item.payload.get("name", ""),
-        "reason": f"it {item.reason}" if item.reason.startswith("reads like ") else item.reason,
+        "reason": item.reason,
         "at": item.created_at,
         "run": item.run_id,
         "scope": scope,

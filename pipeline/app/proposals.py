@@ -18,10 +18,9 @@ from pipeline.core.errors import ConflictError, InputError, ReverieError, StoreE
 from pipeline.core.ids import derived_id
 from pipeline.core.zone import minute
 from pipeline.domain.body import Body
-from pipeline.domain.memory import MAX_DESCRIPTION, Evidence, Memory
+from pipeline.domain.memory import Evidence, Memory
 from pipeline.domain.sentences import Sentence, folded, sentences
 from pipeline.extraction.screened_candidate import MAX_PART, Screened
-from pipeline.hooklib.plain import one_line
 from pipeline.ledger.inbox import CITED, OFFERED, SYNCED, InboxItem
 from pipeline.revision import Door
 from pipeline.revision.compose import Removal, lost_between
@@ -39,6 +38,7 @@ from pipeline.store import (
     Store,
     journal_entry,
 )
+from pipeline.store.files.described import description_after, gist
 from pipeline.store.files.layout import bytes_at
 from pipeline.verify.barred import forbidden
 from pipeline.verify.flaw import Flaw
@@ -199,8 +199,9 @@ def edited(app: App, found: InboxItem, text: str) -> dict[str, Any]:
     _require_fit(body, max(MAX_PART, len(body_of(app, found))))
     candidate, target = Screened.from_json(found.payload), _target(app, found)
     origin = "user-confirmed" if candidate.origin == "assistant-inferred" else candidate.origin
-    first = sentences(body.render())[0].text
-    candidate = replace(candidate, origin=origin, description=one_line(first, MAX_DESCRIPTION))
+    whole = body.render()
+    description = description_after(target.memory, whole) if target else gist(whole)
+    candidate = replace(candidate, origin=origin, description=description)
     held = {sentence.key for sentence in sentences(target.memory.body)} if target else set()
     proposed = [s.key for s in sentences(body_of(app, found)) if s.key not in held]
     candidate = replace(candidate, sources=_still_for(candidate.sources, proposed))

@@ -8,6 +8,7 @@ from typing import Any
 
 from pipeline.app import explaining, graph, history, retired, scopes, text_links
 from pipeline.app.application import App
+from pipeline.app.descriptions import of_former_text
 from pipeline.app.explaining import Why
 from pipeline.app.graph import RelatedView
 from pipeline.app.history import Change
@@ -65,6 +66,11 @@ class Reading:
     anchors: tuple[Anchor, ...]
     related: tuple[RelatedView, ...]
     changes: tuple[Change, ...]
+
+    @property
+    def of_former_text(self) -> Sequence[str]:
+        """Return which of title and description fit a former text, and this one no more."""
+        return of_former_text(self.document.memory, self.changes)
 
 
 @dataclass(frozen=True, slots=True)

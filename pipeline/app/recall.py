@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pipeline.app import retired
+from pipeline.app import descriptions, retired
 from pipeline.app.application import App
 from pipeline.core import paths
 from pipeline.core.errors import InputError, LedgerError
@@ -97,11 +97,14 @@ def needs_in_words(app: App, found: Recollections) -> list[str]:
 
 
 def show(app: App, name: str) -> tuple[Document, list[str]]:
-    """Return one memory of the store, and notes: that `name` was another's, why this use can't be counted."""
+    """Return one memory of the store, and notes: that `name` was another's, that its description fits no
+    more, why this use can't be counted.
+    """
     store = app.open_store()
     found = retired.read(store, name)
     note = retired.note_on(store, name, found)
-    return found, [*([note] if note else []), *count_use(app, "show", found)]
+    notes = filter(None, (note, descriptions.note_on(app, found)))
+    return found, [*notes, *count_use(app, "show", found)]
 
 
 def count_use(app: App, use: Use, document: Document) -> list[str]:

@@ -21,7 +21,7 @@ from pipeline.app.kept_web import Bond, Web
 from pipeline.app.scopes import Scope, scope_of
 from pipeline.core.collector import collector_paused
 from pipeline.store import Document, Store
-from pipeline.store.catalogue.sleep import BANDS, BY_TOOLS
+from pipeline.store.catalogue.sleep import BY_TOOLS, WORDS
 from pipeline.store.derived import usage
 from pipeline.store.files.kept import Brief
 from pipeline.store.files.layout import memory_files
@@ -80,7 +80,7 @@ class RelationMap:
     def bands(self) -> dict[str, int]:
         """Return how many memories there are in each band, the liveliest first."""
         found = Counter(spot.band for spot in self.spots)
-        return {name: found[name] for name in BANDS if found[name]}
+        return {name: found[name] for name in WORDS if found[name]}
 
     def relations(self) -> dict[str, int]:
         """Return how many relations there are of each type, the most first."""
@@ -232,7 +232,7 @@ def _made(app: App, folders: Sequence[_Folder]) -> RelationMap:
             changed = count(unknown, "memory", "memories")
             problems.append(f"{changed} changed since the last search: {_LATER}")
         found = store.decay(now=app.clock.now(), keep=False)
-        bands = (found.band_of(item.path) if item.path in found.scores else BANDS[0] for item in documents)
+        bands = (found.word_of(item.path) if item.path in found.scores else WORDS[0] for item in documents)
         rows += [(folder, *row) for row in zip(documents, store.sieve.briefs(documents), bands, strict=True)]
     web = _web(app.home, folders, [brief for _, _, brief, _ in rows], links)
     spots = [

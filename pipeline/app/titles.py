@@ -1,12 +1,22 @@
-"""Names and titles made of a memory's text, and how they follow it: what a person gave stays."""
+"""Names and titles made of a memory's text, and how they follow it: what a person gave stays.
+
+Descriptions do likewise (`store.files.described`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+from pipeline.core.errors import KeptAsItIsError
 from pipeline.domain.memory import Memory
 from pipeline.domain.sentences import sentences
+from pipeline.hooklib.front_matter import field
 from pipeline.hooklib.plain import one_line
+from pipeline.store import Document
+from pipeline.store.files.described import description_after, gist
+from pipeline.store.files.document import compose, load
+from pipeline.store.files.frontmatter_schema import first_line
 from pipeline.text.slugs import slugify
 from pipeline.text.tokens import SMALL_WORDS
 
@@ -53,6 +63,38 @@ def title_after(old: Memory, body: str) -> str:
         return title if old.title in (title_of(old.body), title_of(old.description)) else old.title
     before, after = _words(f"{old.body} {old.description}"), _words(body)
     return title if _words(old.name) & (before - after) or is_made_name(old) else ""
+
+
+def lines_anew(old: Memory, given: Mapping[str, object], body: str) -> dict[str, str]:
+    """Return what the text `body` makes where a title or a description of `old` is `given` and empty.
+
+    A name that says what the text does needs no title.
+    """
+    made = {}
+    if given.get("title") == "":
+        made["title"] = "" if _words(old.name) <= _words(body) else title_of(body)
+    if given.get("description") == "":
+        made["description"] = gist(body) or first_line(body)
+    return made
+
+
+def as_text_tells(document: Document, data: bytes) -> bytes:
+    """Return `data`, `document` as it was edited, with description and title that follow a new text.
+
+    Only what the former text made, and the person left as it was; all other bytes stay.
+    """
+    old, (new, front) = document.memory, load(data, document.path)
+    after = new
+    if new.body != old.body:
+        # What stands in no front matter is read out of the text anyway.
+        if new.description == old.description and field(front, "description"):
+            after = replace(after, description=description_after(old, new.body))
+        if new.title == old.title and field(front, "title"):
+            after = replace(after, title=title_after(old, new.body))
+    try:
+        return data if after == new else compose(after, data)
+    except KeptAsItIsError:
+        return data
 
 
 def is_made_name(memory: Memory) -> bool:

@@ -18,19 +18,20 @@ from pipeline.app.application import App
 from pipeline.app.given_values import lists_of, shares_of, tags_of
 from pipeline.app.keepable import require_fit
 from pipeline.app.retried import retried
-from pipeline.app.titles import is_made_name, name_of, title_after
+from pipeline.app.titles import as_text_tells, is_made_name, lines_anew, name_of, title_after
 from pipeline.core.atomic import write_atomic
 from pipeline.core.clock import parse_time
 from pipeline.core.errors import ConflictError, InputError, KeptAsItIsError, UsageError
 from pipeline.core.home import Home
 from pipeline.core.ids import new_id
 from pipeline.domain.memory import MAX_DESCRIPTION, OF_PROCEDURES, TYPES, Evidence, Memory, Origin
-from pipeline.domain.sentences import folded, lacks, sentences, telling_word
+from pipeline.domain.sentences import lacks, sentences, telling_word
 from pipeline.hooklib.memory_format import PERSONS, PREVIEW
 from pipeline.hooklib.plain import one_line
 from pipeline.revision import Door
 from pipeline.revision.compose import Removal, lost_between
 from pipeline.store import Document, Episode, Move, Put, Snapshot, Store
+from pipeline.store.files.described import description_after
 from pipeline.store.files.document import compose
 from pipeline.store.files.frontmatter_schema import first_line
 from pipeline.text.slugs import slugify
@@ -203,7 +204,7 @@ def as_edited(app: App, store: Store, document: Document, data: bytes) -> Writte
     if data == document.raw:
         return Written(document.memory, "unchanged")
     door = Door(store, now=app.clock.now(), approved=True)
-    return _written(app, door, document, data, f"edit {document.name}")
+    return _written(app, door, document, as_text_tells(document, data), f"edit {document.name}")
 
 
 def keep_draft(app: App, document: Document, data: bytes) -> Path:
@@ -250,6 +251,7 @@ def _changed(app: App, old: Memory, change: Change) -> Memory:
     for key, most in (("title", MOST_TITLE), ("description", MAX_DESCRIPTION)):
         if key in given:
             values[key] = one_line(_nfc(given[key]), most)
+    values |= lines_anew(old, values, _nfc(change.content or old.body))
     if change.add_tags or change.remove_tags:
         gone = {*tags_of(change.remove_tags)}
         tags = [*values.get("tags", old.tags), *tags_of(change.add_tags)]
@@ -269,9 +271,8 @@ def _with_body(old: Memory, change: Change) -> dict[str, object]:
     if not body:
         raise InputError("there is no fact in it", fix="`reverie forget` takes the whole memory away.")
     values: dict[str, object] = {"body": f"{body}\n"}
-    texts = {folded(sentence.text) for sentence in sentences(body)}
-    if change.description is None and folded(old.description) not in texts:
-        values["description"] = first_line(body)
+    if change.description is None:
+        values["description"] = description_after(old, body)
     if change.title is None:
         values["title"] = title_after(old, body)
     return values

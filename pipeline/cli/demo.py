@@ -39,7 +39,7 @@ def demo(
         _present(staged, "" if transcript else stage.QUESTION)
     output.talk("\nAll of this was in a temporary folder, which is gone now.")
     if llm == "offline":
-        output.line(f"\n{BLIND_SPOTS}")
+        output.page(f"\n{BLIND_SPOTS}")
 
 
 def _present(staged: stage.Staged, question: str) -> None:
@@ -47,13 +47,13 @@ def _present(staged: stage.Staged, question: str) -> None:
     for job in status["jobs"]:
         raise ReverieError(f"the worker could not extract: {job['last_error']}", fix="Mend the cause named.")
     recorded = any(run["replies"] for run in status["runs"])
-    output.line(
+    output.page(
         f"One finished turn of {staged.transcript.name} went through the Stop hook and the worker"
         f"{' (no model was asked: its replies come from a recording)' if recorded else ''}:"
     )
     for run in status["runs"]:
         for action in run["actions"]:
-            output.line(f"  {action['action']:<9} {action['name']}")
+            output.page(f"  {action['action']:<9} {action['name']}")
     index = staged.store / "MEMORY.md"
     found = (
         [document.memory for document in open_store(staged.store, config.load(staged.home)).scan().documents]
@@ -61,14 +61,14 @@ def _present(staged: stage.Staged, question: str) -> None:
         else []
     )
     if not found:
-        output.line("Nothing in this session was worth keeping, so there is no MEMORY.md.")
+        output.page("Nothing in this session was worth keeping, so there is no MEMORY.md.")
         return
-    output.line("\n$ cat MEMORY.md            # what the next session is shown")
-    output.verbatim(index.read_text("utf-8").rstrip())
+    output.page("\n$ cat MEMORY.md            # what the next session is shown")
+    output.page(index.read_text("utf-8").rstrip())
     chosen = max(found, key=lambda m: (m.type == "feedback", "**Why:**" in m.body, m.importance, m.name))
     for command in ("show", "why"):
-        output.line(f"\n$ reverie {command} {chosen.name}")
-        output.verbatim(stage.reverie([command, chosen.name, "--store", str(staged.store)], staged).rstrip())
+        output.page(f"\n$ reverie {command} {chosen.name}")
+        output.page(stage.reverie([command, chosen.name, "--store", str(staged.store)], staged).rstrip())
     if question:
-        output.line(f"\n$ reverie recall '{question}'   # what Claude gets with this prompt")
-        output.verbatim(stage.reverie(["recall", question, "--store", str(staged.store)], staged).rstrip())
+        output.page(f"\n$ reverie recall '{question}'   # what Claude gets with this prompt")
+        output.page(stage.reverie(["recall", question, "--store", str(staged.store)], staged).rstrip())

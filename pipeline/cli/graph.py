@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated
 
 import typer
@@ -17,6 +18,7 @@ from pipeline.cli.tables import table
 from pipeline.core.errors import UnknownMemoryError, UsageError
 from pipeline.domain.operations import RELATIONS
 from pipeline.hooklib.plain import clipped
+from pipeline.store.catalogue.sleep import WORDS
 
 _SNIPPET = 60
 _TYPES = ", ".join(RELATIONS)
@@ -164,18 +166,20 @@ def decay(
 ) -> None:
     """Compute what memories are worth by now, and which sleep.
 
-    The scores go to _state.json. What a person said or wrote is fading at least; docs/cognitive.md.
+    The scores go to _state.json. What a person said or wrote is fading at least, and new for a week;
+    docs/cognitive.md.
     """
     app = App(store=store, user=user, graph=graph)
     found = relations.decay(app, app.open_store())
     shown = most(limit, everything=everything, as_json=as_json)
     rows = [
-        [_score(each.score), f"{each.band}{' (kept awake)' if each.exempt else ''}", each.name]
+        [_score(each.score), f"{each.word}{' (kept awake)' if each.exempt else ''}", each.name]
         for each in first(found.memories, shown)
     ]
 
     def tell() -> None:
-        output.line(", ".join(f"{number} {name}" for name, number in found.bands.items()))
+        counted = Counter(each.word for each in found.memories)
+        output.line(", ".join(f"{counted[word]} {word}" for word in WORDS))
         table(["score", "band", "memory"], rows, empty="there are no memories")
 
     output.data(found, tell, as_json=as_json)
@@ -202,7 +206,7 @@ def _tell(found: relations.EdgeView, *, removed: bool) -> None:
     output.fields({"id": found.id, "from": found.from_id, "to": found.to_id, "file": found.path})
     if found.description:
         output.line()
-        output.verbatim(found.description)
+        output.line(found.description)
 
 
 def _tell_proposals(found: list[Proposal], shown: int | None, *, as_json: bool) -> None:

@@ -23,6 +23,7 @@ LEAST_PROSE = 16
 """Columns that some words need to be read on the rest of a line."""
 _COLOURS = {"error": "31", "warning": "33", "note": "36", "ok": "32"}
 _NARROW = 4
+_PAGE = 80
 _LEAST = 20
 """Columns a text gets however narrow the terminal is."""
 _WORDS = late(r"(\s*)(\S+)")
@@ -72,6 +73,11 @@ def shown(value: object) -> str:
 def line(text: str = "") -> None:
     """Print a line of data, or several, control characters replaced; on a terminal wrapped between words."""
     write(_flowing(text, width()) + "\n")
+
+
+def page(text: str) -> None:
+    """Print what only a person reads, wrapped between words: to the terminal, to 80 columns without one."""
+    write(_flowing(text, width() or _PAGE) + "\n")
 
 
 def verbatim(text: str) -> None:

@@ -104,7 +104,7 @@ def _tell(found: Recollections, explained: str) -> None:
         if not found.considered:
             output.line(_nothing(explained))
     elif found.text:
-        output.verbatim(found.text.rstrip("\n"))
+        output.line(found.text.rstrip("\n"))
     if not found.items:
         output.talk("recall would say nothing" + ("" if explained else "; --explain tells why"))
     else:

@@ -27,7 +27,7 @@ def core(
     """
     app = App(store=store, graph=graph, user=user)
     page = views.core(app, app.open_store())
-    output.data(page, lambda: output.verbatim(page.text.rstrip("\n")), as_json=as_json)
+    output.data(page, lambda: output.line(page.text.rstrip("\n")), as_json=as_json)
 
 
 def reflection(
@@ -42,7 +42,7 @@ def reflection(
     """
     app = App(store=store, graph=graph, user=user)
     page = views.reflection(app, app.open_store())
-    output.data(page, lambda: output.verbatim(page.text.rstrip("\n")), as_json=as_json)
+    output.data(page, lambda: output.line(page.text.rstrip("\n")), as_json=as_json)
 
 
 def episode(

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pipeline.app import memories, scopes, writing
+from pipeline.app import descriptions, memories, scopes, writing
 from pipeline.app.application import App
 from pipeline.app.writing import Change, NewMemory, Written
 from pipeline.cli import output
@@ -31,7 +31,9 @@ _OTHERWISE = "name a file that holds the new text by --file"
 Text = str | None
 Texts = list[str] | None
 TitleOption = Annotated[Text, typer.Option("--title", help="Its title.")]
-DescriptionOption = Annotated[Text, typer.Option("--description", help="One line for the index.")]
+DescriptionOption = Annotated[
+    Text, typer.Option("--description", help='One line for the index; "" makes it of the text.')
+]
 TagOption = Annotated[Texts, typer.Option("--tag", metavar="TAG", help="A tag; give it once for each.")]
 ImportanceOption = Annotated[
     float | None, typer.Option("--importance", metavar="N", help="From 0 to 1; 0.5 is usual.")
@@ -256,3 +258,4 @@ def _tell(written: Written, app: App, *, as_json: bool) -> None:
     )
     if written.done == "updated":
         output.talk("`reverie diff` shows what changed, `reverie undo` takes it back.")
+        output.talk(descriptions.note_on(app, app.open_store().read(memory.path or memory.name)))

@@ -23,13 +23,13 @@ from pipeline.domain.memory import MAX_QUOTE, Evidence, Memory
 from pipeline.evaluation.manner import SECOND_READER, InManner
 from pipeline.evaluation.suite import Session
 from pipeline.extraction.outcome import Outcome
-from pipeline.extraction.screened_candidate import gist
 from pipeline.extraction.strategies import TurnStrategy
 from pipeline.hooklib.plain import lines_of
 from pipeline.intake.ingest import ingest_file
 from pipeline.ledger import Ledger, calls, open_ledger, runs, utterances
 from pipeline.llm import Provider, budget
 from pipeline.llm.budget import Usage
+from pipeline.store.files.described import gist
 from pipeline.worker import Worker, WorkerContext
 
 _ALL = 10**6

@@ -33,6 +33,7 @@ from pipeline.ledger.inbox import AGAIN, CITED, TAKEN_BACK, InboxItem, add_inbox
 from pipeline.revision import Door
 from pipeline.store import Document
 from pipeline.text.quotes import quoted_in
+from pipeline.verify.barred import in_inbox
 from pipeline.verify.flaw import Flaw
 
 WRITTEN: Origin = "assistant-written"
@@ -171,7 +172,7 @@ def _stands(document: Document, item: InboxItem) -> bool:
 
 def _leave(phase: PhaseContext, item: InboxItem, reason: str) -> None:
     """Let `item` wait for the person, who is told why nobody else settled it."""
-    amend_inbox(phase.ledger, item, {**item.payload, _READ: reason}, reason=reason)
+    amend_inbox(phase.ledger, item, {**item.payload, _READ: reason}, reason=in_inbox(reason))
 
 
 def _close(phase: PhaseContext, item: InboxItem, state: str) -> None:

@@ -5,7 +5,6 @@ Both doors, extraction's own and a person's yes in the inbox, write what is made
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
@@ -20,8 +19,8 @@ from pipeline.domain.memory import MAX_DESCRIPTION, OF_PROCEDURES, TYPES, Eviden
 from pipeline.domain.sentences import folded, sentences, unlabelled
 from pipeline.hooklib.plain import one_line
 from pipeline.revision import Removal, Replacement, amended
+from pipeline.store.files.described import gist, telling
 from pipeline.text.dates import absolute
-from pipeline.text.similarity import content_words
 from pipeline.text.slugs import slugify
 from pipeline.verify.provenance import origin_of, pruned, replace_bears, sources_of, vouched, weakest_origin
 from pipeline.verify.tags import MOST_TAGS, phrased, spelled, union
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 MAX_PART = 2_000
 """Most characters of a statement, a reason, or how to apply it: more is not one fact."""
 MOST_ANCHORS = 8
-_NUMBER = re.compile(r"\d+")
 PARTS = {"statement": "statement", "why": "why", "how_to_apply": "how to apply"}
 """Parts of a candidate that a line may bear, with their names in a memory."""
 
@@ -161,8 +159,8 @@ class Screened:
 
     def _overtakes(self, title: str, body: str) -> bool:
         """Whether `title` has a word of a sentence that is replaced which `body` says no more."""
-        gone = {word for old, new in self.replaces if new for word in _telling(old)} - _telling(body)
-        return not gone.isdisjoint(_telling(title))
+        gone = {word for old, new in self.replaces if new for word in telling(old)} - telling(body)
+        return not gone.isdisjoint(telling(title))
 
     def to_json(self) -> dict[str, Any]:
         """Return the candidate as the payload of an inbox item, with its body to be read there."""
@@ -249,17 +247,6 @@ def screened(
     return replace(item, sources=_sources(item, [source for _, source in found]))
 
 
-def gist(body: str) -> str:
-    """Return the description of a memory: its first sentences, as many as fit, or as much of the first."""
-    found = [one_line(item.text, MAX_DESCRIPTION) for item in sentences(body) if item.part == "statement"]
-    line = found[0] if found else ""
-    for text in found[1:]:
-        if len(line) + 1 + len(text) > MAX_DESCRIPTION:
-            break
-        line = f"{line} {text}"
-    return line
-
-
 def local(at: datetime | str | None) -> datetime | None:
     """Return when something was said, as the clocks of the person showed it."""
     moment = parse_time(at)
@@ -304,10 +291,6 @@ def _sources(item: Screened, given: Sequence[Evidence]) -> tuple[Evidence, ...]:
         replace_bears(source, () if set(keys[pointer]) >= set(everything) else dict.fromkeys(keys[pointer]))
         for pointer, source in first.items()
     )
-
-
-def _telling(text: str) -> set[str]:
-    return {*content_words(text), *_NUMBER.findall(text)}
 
 
 def _but(text: str, known: Iterable[str]) -> str:

@@ -23,6 +23,7 @@ from pipeline.ledger.inbox import InboxItem
 from pipeline.revision import Door
 from pipeline.revision.door import barred
 from pipeline.store import Document, Move, Put, Snapshot
+from pipeline.verify.barred import in_inbox
 from pipeline.verify.flaw import Flaw
 from pipeline.verify.provenance import sentence_said_at, vouched
 
@@ -253,7 +254,7 @@ class _Build:
     def _propose(
         self, kind: str, name: str, reason: str, payload: dict[str, Any], *, everywhere: bool = False
     ) -> None:
-        proposal = Proposal(kind, name, reason, payload, everywhere)
+        proposal = Proposal(kind, name, in_inbox(reason), payload, everywhere)
         if proposal.content in self._waiting:
             self.result.waits_already += 1
             return
@@ -279,7 +280,7 @@ class _Build:
 def _proposing(memory: Memory) -> str:
     """Return that the store is in propose mode, with what a person should know of `memory` before a yes."""
     flaw = barred(memory)
-    return f"{PROPOSING}, and it {flaw.reason}" if flaw is not None else PROPOSING
+    return f"{PROPOSING}, and {in_inbox(flaw.reason)}" if flaw is not None else PROPOSING
 
 
 def _is_overtaken(item: Screened, old: Memory) -> bool:

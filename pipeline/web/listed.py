@@ -12,7 +12,7 @@ from pipeline.app.scopes import SHOWN
 from pipeline.core.errors import InputError, SearchError, UsageError
 from pipeline.domain.memory import TYPES
 from pipeline.hooklib.asleep import ARCHIVED
-from pipeline.store.catalogue.sleep import BANDS
+from pipeline.store.catalogue.sleep import WORDS
 from pipeline.web.visit import Visit
 from pipeline.web.words import reader
 
@@ -24,7 +24,7 @@ _FIELDS = (
     ("for", "For", [(name, SHOWN[name]) for name in ("project", "team", "user")]),
     ("by", "Said by", [(name, reader(name)) for name in browsing.SPOKEN_BY]),
     ("age", "Last written", list(browsing.AGES.items())),
-    ("band", "Use", [(name, name) for name in BANDS]),
+    ("band", "Use", [(name, name) for name in WORDS]),
 )
 """The filters: name, label, and the values with what they are called."""
 _ORDERS = {"changed": "last written", "said": "last said", "name": "name", "type": "type"}

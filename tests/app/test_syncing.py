@@ -141,7 +141,7 @@ def test_a_dry_run_changes_neither_side(bench: Bench, app: App, notes: Path, tmp
 # The journals of keisei hold tasks and claims alone (test_journals_carried.py).
 @pytest.mark.parametrize("name", sorted({*BOTH_WAYS} - {"keisei"}))
 def test_every_format_stays_in_step(bench: Bench, app: App, name: str, tmp_path: Path) -> None:
-    note(bench.store.path, "ours", "---\nname: ours\ndescription: of ours\ntype: project\n---\nOurs.\n")
+    note(bench.store.path, "ours", "---\nname: ours\ndescription: Ours.\ntype: project\n---\nOurs.\n")
     path = target(name, tmp_path)
     assert deeds(sync_with(app, name, path)) == ["new there"]
     assert deeds(sync_with(app, name, path)) == ["same"]

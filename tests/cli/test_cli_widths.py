@@ -65,6 +65,20 @@ def test_no_line_is_left_to_the_terminal_to_break(lived_in, columns):
             assert not wide, (command, wide)
 
 
+@pytest.mark.parametrize("columns", [60, 120])
+def test_what_claude_gets_and_the_demo_fit_the_terminal(lived_in, columns):
+    for command in (("recall", "which wing tags do gulls have?"), ("core",), ("demo",)):
+        data, _ = on_terminal(lived_in, columns, *command)
+        shown = ESCAPES.sub("", data)
+        assert "gull" in shown or "$ cat MEMORY.md" in shown
+        assert not [line for line in shown.split("\n") if cell_len(line) > columns], command
+
+
+def test_the_demo_has_eighty_columns_where_there_is_no_terminal(lived_in):
+    shown = lived_in.here("demo").out.split("\n")
+    assert max(map(cell_len, shown)) == 80
+
+
 @pytest.mark.parametrize(
     ("text", "columns", "lines"),
     [

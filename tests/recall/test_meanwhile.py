@@ -1,6 +1,9 @@
 """What a sync brings while a session is open: told once with the next prompt, and not at all elsewhere."""
 
 import json
+import os
+import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -8,9 +11,11 @@ import pytest
 
 from pipeline.hooklib import news
 from pipeline.hooklib.ownership import TEAM
+from pipeline.recall.live import session_file
 from tests.support.recall import MOMENT, Desk, index_store
 
 GO_ON = "thanks, go on"
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def came(desk: Desk, *rows: tuple[float, str, str, str], store: Path | None = None) -> None:
@@ -99,6 +104,35 @@ def test_what_is_recalled_for_the_same_prompt_is_not_said_twice(open_session: De
     came(desk, (2, "came", "staging-deploys", "- [Deploy to staging with make ship.](staging-deploys.md)"))
     assert desk.hook(prompt="how do we deploy to staging?").count("make ship") == 1
     assert desk.hook(prompt=GO_ON) == ""
+
+
+COUNTED = """
+import json, os, sys
+from pipeline.recall.live import hook
+seen = []
+def look(event, args):
+    if event == "open" and str(args[0]).endswith("s-1.jsonl") and not args[2] & (os.O_WRONLY | os.O_RDWR):
+        seen.append(args[0])
+sys.addaudithook(look)
+text = hook.run("UserPromptSubmit", sys.argv[2].encode(), sys.argv[1])
+print(json.dumps([len(seen), "Indent with tabs" in text, "make ship" in text]))
+"""
+
+
+@pytest.mark.parametrize(("prompt", "recalls"), [("how do we deploy to staging?", True), (GO_ON, False)])
+def test_the_file_of_the_session_is_read_once(open_session: Desk, prompt: str, recalls: bool) -> None:
+    desk = open_session
+    desk.write("staging-deploys", "Deploy to staging with make ship.", "Needs the vpn.")
+    index_store(desk.home, desk.store)
+    came(desk, (2, "came", "tabs", "- [Indent with tabs.](tabs.md)"))
+    session_file.append(str(desk.home), "s-1", {"k": "start", "chars": 1, "items": []})
+    payload = json.dumps({"session_id": "s-1", "cwd": str(desk.project), "prompt": prompt})
+    command = [sys.executable, "-c", COUNTED, str(desk.home), payload]
+    env = {**os.environ, **desk.env}
+    done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, check=True, text=True)
+    assert json.loads(done.stdout) == [1, True, recalls]
+    sent = [line for line in desk.session_lines() if line["k"] == "sent"]
+    assert len(sent) == 1 + recalls
 
 
 def test_nothing_in_it_acts_and_much_of_it_is_counted(open_session: Desk) -> None:

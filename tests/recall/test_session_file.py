@@ -33,6 +33,19 @@ def test_what_was_given_is_read_again(home):
     assert given.end == os.path.getsize(session_file.session_path(home, "s-1"))
 
 
+def test_who_appends_knows_what_stands_there_without_reading_it_again(home):
+    session_file.append(home, "s", line("d1"))
+    given = session_file.read(home, "s")
+    other = {"k": "sent", "chars": 20, "items": [{"store": "/s", "path": "b.md", "digest": "d2"}]}
+    session_file.append(home, "s", other)
+    assert session_file.append(home, "s", {"k": "sent", "chars": 3, "items": [], "heard": 5.0}, given)
+    there = session_file.read(home, "s")
+    assert [getattr(given, name) for name in given.__slots__] == [
+        getattr(there, name) for name in there.__slots__
+    ]
+    assert (given.chars, given.heard, len(given.sent)) == (123, 5.0, 2)
+
+
 def test_two_that_give_one_id_are_both_known(home):
     both = [{"id": "same", "store": "/s", "path": f"{name}.md", "digest": name} for name in ("a", "b")]
     session_file.append(home, "s", {"k": "sent", "chars": 1, "items": both})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
-from pipeline.domain.memory import TYPES, Evidence
+from pipeline.domain.memory import TYPES, Evidence, Memory
 from pipeline.hooklib.asleep import asleep_in, hidden_in
 from pipeline.store import ChangeSet, Store, Use
 from pipeline.store.derived.core_page import band
@@ -40,6 +41,19 @@ def entries(store: Store) -> dict[str, Any]:
 )  # fmt: skip
 def test_c_16_bands(score: float, name: str) -> None:
     assert band(score) == name
+
+
+def test_what_is_young_and_nobody_asked_for_is_new_to_a_person(tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "store", create=True)
+    port = Memory("port", "The port is 80.", "project", "It is 80.\n", id="id-1", created=NOW)
+    store.apply(ChangeSet("c", "add", [store.put(replace(port, origin="user-stated"))], NOW))
+    for days, word in ((0, "new"), (6, "new"), (8, "fading")):
+        found = store.decay(now=NOW + timedelta(days=days))
+        assert (found.band_of("port.md"), found.word_of("port.md")) == ("fading", word)
+        assert found.counts()["fading"] == 1
+    used = {"access_count": 1, "last_accessed": (NOW - timedelta(days=9)).isoformat()}
+    (store.root / "_state.json").write_bytes(orjson.dumps({"version": 1, "entries": {"id-1": used}}))
+    assert store.decay(now=NOW).word_of("port.md") == "fading"
 
 
 def test_c_08_every_memory_has_its_score_and_keeps_its_counts(tmp_path: Path) -> None:

@@ -132,6 +132,17 @@ def test_a_procedure_has_its_steps_in_the_form(browse, store):
     assert fields(undone(browser, page), "edit") | {"seen": ""} == values | {"seen": ""}
 
 
+def test_a_description_of_a_former_text_is_named_until_it_is_emptied(browse, keep):
+    keep("The gateway is retried three times.", name="retries", description="Retries: <i>three</i> times")
+    browser = browse()
+    values = fields(browser.get("memory/retries"), "edit")
+    page = follow(browser, browser.post("memories/edit", values | {"text": "The gateway is retried twice."}))
+    assert "Its description fits a former text: <q" in page.text and "<i>three" not in page.text
+    page = follow(browser, browser.post("memories/edit", fields(page, "edit") | {"description": ""}))
+    assert fields(page, "edit")["description"] == "The gateway is retried twice."
+    assert "fits a former text" not in page.text
+
+
 def test_a_task_has_status_blockers_and_outcome(browse, store, project):
     store(type="task", title="Move the shop", content="Move it.", name="move", blockers=["the key"])
     browser = browse()

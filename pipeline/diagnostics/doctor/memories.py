@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
-from pipeline.app import folders
+from pipeline.app import descriptions, folders, scopes
 from pipeline.app.application import App
 from pipeline.context import open_store
 from pipeline.core.errors import ReverieError, StoreError
@@ -53,6 +53,7 @@ def _store(app: App, store_path: Path) -> Iterator[Finding]:
                 "error", "store", f"{store_path} can't be written", "Make the folder writable for you."
             )
         yield from _faults("store", store, app.clock.now())
+        yield from _descriptions(app, store)
         yield from _secrets(app, store)
         yield from _lock(app, store_path)
         yield from _index(app, store)
@@ -92,6 +93,13 @@ def _faults(what: str, store: Store, now: datetime) -> Iterator[Finding]:
         counted = "1 memory" if memories == 1 else f"{memories} memories"
         theirs = "; others write there too, so it is changed at your word only" if store.is_team else ""
         yield Finding("ok", what, f"{store.path}: {counted}, nothing wrong{theirs}")
+
+
+def _descriptions(app: App, store: Store) -> Iterator[Finding]:
+    """Yield what was edited in its file while its title or its line in the index stayed."""
+    for memory, lines in descriptions.edited_by_hand(store):
+        message = f"{memory.path}: {descriptions.in_words(memory, lines)}"
+        yield Finding("note", "description", message, descriptions.anew(memory, lines, scopes.option(app)))
 
 
 def _secrets(app: App, store: Store) -> Iterator[Finding]:

@@ -23,6 +23,7 @@ from pipeline.formats.agent_memory.fields import OURS, THEIRS, kept_of
 from pipeline.formats.agent_memory.schema import TASK, Record, stamp
 from pipeline.hooklib.plain import one_line
 from pipeline.safety.redaction import redact
+from pipeline.store.files.described import description_after
 from pipeline.store.files.frontmatter_schema import first_line
 from pipeline.text.slugs import slugify
 
@@ -178,9 +179,7 @@ def changed_by(memory: Memory, record: Record, now: datetime) -> Memory:
 def _of_body(memory: Memory, body: str) -> dict[str, Any]:
     """Return title and description for a new `body`: what was made of the former text and isn't in it."""
     new = {sentence.folded for sentence in sentences(body)}
-    values: dict[str, Any] = {}
-    if folded(memory.description) not in new:
-        values["description"] = first_line(body)
+    values: dict[str, Any] = {"description": description_after(memory, body)}
     start = folded(memory.title.rstrip("….,;: "))
     old = [sentence.folded for sentence in sentences(memory.body)]
     if start and any(text.startswith(start) for text in old) and not any(t.startswith(start) for t in new):

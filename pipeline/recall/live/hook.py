@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from pipeline.recall.live.session_file import Given
     from pipeline.recall.live.values import Recollections
 
 SILENT_MODES = MODES[:2]
@@ -100,33 +101,53 @@ def _at_prompt(
     fields: "dict[str, Any]", home: str, values: "dict[str, Any]", problems: "list[str]"
 ) -> "tuple[str, str]":
     items: list[dict[str, Any]] = []
-    text, line = _recalled(fields, home, values, problems, items)
+    session = _Session(home, _text(fields, "session_id"))
+    text, line = _recalled(fields, session, values, problems, items)
     if not (values["enabled"] and os.path.isdir(f"{home}/{home_files.SHARING}")):
         return text, line  # In step with nobody, as most homes are.
-    more, names = _meanwhile(fields, home, values, items)
+    more, names = _meanwhile(fields, session, values, items)
     return "\n".join(filter(None, [text, more])), "\n".join(filter(None, [line, names]))
 
 
+class _Session:
+    """The session of a prompt: its file is read at the first question, once."""
+
+    __slots__ = ("_given", "home", "name")
+
+    def __init__(self, home: str, name: str) -> None:
+        self.home = home
+        self.name = name
+        self._given: Given | None = None
+
+    def given(self) -> "Given":
+        """Return what it was given, with what was put in since by `session_file.append`."""
+        if self._given is None:
+            from pipeline.recall.live import session_file
+
+            self._given = session_file.read(self.home, self.name)
+        return self._given
+
+
 def _meanwhile(
-    fields: "dict[str, Any]", home: str, values: "dict[str, Any]", items: "list[dict[str, Any]]"
+    fields: "dict[str, Any]", session: _Session, values: "dict[str, Any]", items: "list[dict[str, Any]]"
 ) -> "tuple[str, str]":
     """Return what came from others since the session began, without the memories in `items`."""
     from pipeline.recall.live import meanwhile, person, session_file
     from pipeline.recall.live.values import Recollections
 
-    session, cwd = _text(fields, "session_id"), _text(fields, "cwd")
+    home, cwd = session.home, _text(fields, "cwd")
     root, store = project_of(cwd) if cwd else ("", "")
     user_store = f"{home}/{home_files.USER_STORE}" if values["user_scope"] else ""
-    given = session_file.read(home, session)
+    given = session.given()
     now = times.now()
     room = values["session_chars"] - given.chars
     recalled = {(item["store"], item["name"]) for item in items}
-    found = meanwhile.heard(home, session, (root, store, user_store), given, room, recalled)
+    found = meanwhile.heard(home, session.name, (root, store, user_store), given, room, recalled)
     if not found.until:
         return "", ""
     news = Recollections([], found.text, 0, [], found.chars, [])
     line = {**_sent(news, events.PROMPT, store, cwd, "", now), "heard": found.until}
-    if not session_file.append(home, session, line, given):
+    if not session_file.append(home, session.name, line, given):
         return "", ""
     shown = person.meanwhile(home, store, found.names, found.until, now) if values["show_names"] else ""
     return found.text, shown
@@ -134,7 +155,7 @@ def _meanwhile(
 
 def _recalled(
     fields: "dict[str, Any]",
-    home: str,
+    session: _Session,
     values: "dict[str, Any]",
     problems: "list[str]",
     items: "list[dict[str, Any]]",
@@ -149,12 +170,11 @@ def _recalled(
     from pipeline.recall.live import retrieval, session_file
     from pipeline.recall.live.values import Budget
 
-    root, store = project_of(cwd)
+    home, (root, store) = session.home, project_of(cwd)
     user_store = f"{home}/{home_files.USER_STORE}" if values["user_scope"] else ""
     if not (store or user_store):
         return "", ""
-    session, transcript = _text(fields, "session_id"), _text(fields, "transcript_path")
-    given = session_file.read(home, session)
+    transcript, given = _text(fields, "transcript_path"), session.given()
     now = times.now()
     recollections = retrieval.retrieve(
         prompt,
@@ -167,11 +187,11 @@ def _recalled(
         ),
         home=home,
         user_store=user_store,
-        session=session,
+        session=session.name,
         context=_before(transcript) if len(own) < FEW_TERMS else "",
-        earlier=lambda: _unread(home, session, transcript),
+        earlier=lambda: _unread(home, session.name, transcript),
         sent=given.sent,
-        picks=session_file.picks(home, session, store),
+        picks=session_file.picks(home, session.name, store),
         now=now,
         root=root,
     )
@@ -179,7 +199,7 @@ def _recalled(
     if not recollections.items:
         return "", ""
     line = _sent(recollections, events.PROMPT, store, cwd, _checksum(prompt), now)
-    if not session_file.append(home, session, line, given):
+    if not session_file.append(home, session.name, line, given):
         return "", ""
     items += line["items"]
     return recollections.text, _names(home, values, [item.name for item in recollections.items], now)

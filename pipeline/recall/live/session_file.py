@@ -36,6 +36,11 @@ class Given:
         self.end = 0
         self.heard = self.renewed = 0.0
 
+    def become(self, other: "Given") -> None:
+        """Take over all that `other` knows."""
+        for name in self.__slots__:
+            setattr(self, name, getattr(other, name))
+
 
 def session_path(home: str, session: str) -> str:
     """Return the file of `session`, or "" when its name can't be one."""
@@ -57,8 +62,9 @@ def append(home: str, session: str, line: "dict[str, Any]", given: "Given | None
     """Add `line` to the file of `session`; return whether that was done and its text may be printed.
 
     With `given`, what the caller knew when it chose: when another hook has meanwhile put one of the same
-    memories in, nothing is written and the answer is no, so that two installs don't say everything twice. A
-    session without a usable name is kept nowhere, and the answer is yes. Raises OSError.
+    memories in, nothing is written and the answer is no, so that two installs don't say everything twice. It
+    is kept in step with what is written. A session without a usable name is kept nowhere, and the answer is
+    yes. Raises OSError.
     """
     path = session_path(home, session)
     if not path:
@@ -72,6 +78,9 @@ def append(home: str, session: str, line: "dict[str, Any]", given: "Given | None
         data = (b"\n" if torn else b"") + jsonish.dumps(line).encode("ascii") + b"\n"
         if os.write(handle, data) != len(data):
             raise OSError(28, "the disk is full", path)
+        if given is not None:
+            _take(given, data)
+            given.end = size + len(data)
     finally:
         os.close(handle)
     return True
@@ -173,6 +182,7 @@ def _is_first(handle: int, path: str, line: "dict[str, Any]", given: Given) -> b
     known = given.sent
     now = Given()
     _read_on(now, path)
+    given.become(now)
     if 0 < _moment(line, "heard") <= now.heard:
         return False
     new = {digest for key, digest in now.sent.items() if known.get(key) != digest}

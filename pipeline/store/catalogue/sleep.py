@@ -18,12 +18,17 @@ from pipeline.hooklib import asleep
 from pipeline.hooklib.ownership import EDITED
 from pipeline.store.catalogue.sieve import Sieve
 from pipeline.store.derived import usage
-from pipeline.store.derived.core_page import CORE_LEAST, TOLERANCE, Memories, band, score_of
+from pipeline.store.derived.core_page import CORE_LEAST, TOLERANCE, Memories, band, is_asked_for, score_of
 from pipeline.store.files.kept import IF_A_TOOLS, MAY, NO_PERSONS, micros
 from pipeline.store.files.layout import GRAPH, PRIVATE
 from pipeline.store.files.scanning import Document
 
 BANDS = ("active", "fading", asleep.DORMANT, asleep.ARCHIVED)
+NEW = "new"
+"""What a person reads in place of *fading*, of what is too young to have been asked for."""
+WORDS = (BANDS[0], NEW, *BANDS[1:])
+AWAKE = WORDS[:3]
+_YOUNG = timedelta(days=7)
 EVERY = timedelta(days=1)
 BY_TOOLS = f"{PRIVATE}/by-tools"
 """What is noted of files that tools of schema v3 wrote: ``<digest or word> <path>`` a line."""
@@ -35,17 +40,28 @@ _BY_HAND = "edited"
 class Decayed:
     """What became of all memories of a store: their `scores` by path, and the band of each that sleeps.
 
-    `by_tools` is what is noted of the files that tools of schema v3 wrote: see `_by_tools`.
+    `fresh` are the paths of those of the last week that nobody has asked for so far. `by_tools` is what is
+    noted of the files that tools of schema v3 wrote: see `_by_tools`.
     """
 
     scores: Mapping[str, float]
     asleep: Mapping[str, str]
+    fresh: frozenset[str] = frozenset()
     by_tools: Mapping[str, str] = field(default_factory=dict)
 
     def band_of(self, path: str) -> str:
         """Return the band of the memory at `path`; one that may not sleep is fading at least."""
         own = band(self.scores[path])
         return self.asleep.get(path, own if own in BANDS[:2] else BANDS[1])
+
+    def word_of(self, path: str) -> str:
+        """Return what a person reads of the band of the memory at `path`.
+
+        The formula halves the score of what nobody asked for, so that nearly all begins as *fading*: what is
+        said to fade on the day on which it was learned is only *new*.
+        """
+        name = self.band_of(path)
+        return NEW if name == BANDS[1] and path in self.fresh else name
 
     def counts(self) -> dict[str, int]:
         """Return how many memories are in each band."""
@@ -58,10 +74,12 @@ def decay(
 ) -> Decayed:
     """Return the score of each of `documents`, all those of the store at `root`, and which sleep."""
     state, at = usage.read_state(root), micros(now)
-    scores = {
-        worth.path: score_of(worth, usage.access_of(state, memories.id_of(worth.path), worth.path), at)
-        for worth in memories.worths
-    }
+    scores, fresh, young = dict[str, float](), set[str](), micros(now - _YOUNG)
+    for worth in memories.worths:
+        access = usage.access_of(state, memories.id_of(worth.path), worth.path)
+        scores[worth.path] = score_of(worth, access, at)
+        if (worth.since_us or 0) > young and not is_asked_for(access):
+            fresh.add(worth.path)
     tired = {path for path, score in scores.items() if score < CORE_LEAST - TOLERANCE}
     by_tools = _by_tools(root, (item for item in documents if _in_graph(item) and not item.origin))
     # What a file says itself is known of most: of a large store hardly any is looked into.
@@ -76,7 +94,7 @@ def decay(
         by_person = by_tools.get(item.path) == _BY_HAND
         if (by_nobody or by_schema) and not by_person and may_sleep(item):
             found[item.path] = band(scores[item.path])
-    return Decayed(scores, found, by_tools)
+    return Decayed(scores, found, frozenset(fresh), by_tools)
 
 
 def _in_graph(item: Document) -> bool:

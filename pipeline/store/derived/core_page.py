@@ -82,13 +82,22 @@ def score_of(worth: Worth, access: dict[str, Any], now_us: int) -> float:
         return VAULT_SCORE
     count, since = 0, worth.since_us
     if access:
-        raw_count = access.get("access_count")
-        count = raw_count if isinstance(raw_count, int) and raw_count > 0 else 0
+        count = _count_of(access)
         last = parse_time(access.get("last_accessed"))
         since = micros(last) if last else since
     days = 0.0 if since is None else max(0.0, (now_us - since) / 1e6 / 86_400)
     usage = math.log2(count + 1) if count else 0.5
     return worth.importance * math.exp(-_DECAY * days) * usage * TYPES[worth.kind].weight
+
+
+def is_asked_for(access: dict[str, Any]) -> bool:
+    """Whether anybody has asked for a memory that was used as `access` tells."""
+    return bool(access) and _count_of(access) > 0
+
+
+def _count_of(access: dict[str, Any]) -> int:
+    count = access.get("access_count")
+    return count if isinstance(count, int) and count > 0 else 0
 
 
 def band(score: float) -> str:

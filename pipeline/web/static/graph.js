@@ -213,7 +213,7 @@
   }
 
   const radius = (i) => 3.5 + Math.min(9, 1.6 * Math.sqrt(near[i].length));
-  const FADED = { active: 1, fading: 0.85, dormant: 0.7, archived: 0.55 };
+  const FADED = { active: 1, new: 1, fading: 0.85, dormant: 0.7, archived: 0.55 };
   const width = () => canvas.clientWidth, height = () => canvas.clientHeight;
 
   function fit() {
