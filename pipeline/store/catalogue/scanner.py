@@ -92,7 +92,7 @@ class Scanner:
         if anew:
             self.asker.start_anew()
             self._known, self._in_step = {}, None
-        with collector_paused():
+        with collector_paused(), self.asker.together():
             look = self._look(keep, spare=_AT_HAND if anew else 0)
             self._keep(look, keep)
             self._attribute_anew(look.snapshot.documents, anyhow=not look.all_known)
