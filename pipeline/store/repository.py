@@ -443,8 +443,7 @@ class Store:
                 access.require_owner(self.root, self._claimant, claim=True)
                 moves.remember(self.root, self._claimant)
             require_ours(self.root)
-            lock = locks.lock(private / "lock", timeout=self._lock_seconds)
-            with lock as held, self._scanner.asker.together():
+            with locks.lock(private / "lock", timeout=self._lock_seconds) as held, self._scanner.together():
                 if not held:
                     what, fix = "another Reverie process is writing", "Try again in a minute."
                     raise StoreError(what, file=str(self.path), fix=fix)

@@ -207,7 +207,7 @@ class Planner:
         A merged-away name stays taken, and so does what was planned and is not applied yet.
         """
         planned, named = self._planned.paths(but=memory.id), self._planned.names(but=memory.id)
-        with self._scanner.asker.together():
+        with self._scanner.together():
             paths, taken_names = self._scanner.taken(memory.id, path, planned, named)
             return names.place_new(memory, paths, taken_names, self._folder())
 
