@@ -443,7 +443,7 @@ class Store:
                 access.require_owner(self.root, self._claimant, claim=True)
                 moves.remember(self.root, self._claimant)
             require_ours(self.root)
-            with locks.lock(private / "lock", timeout=self._lock_seconds) as held:
+            with locks.lock(private / "lock", timeout=self._lock_seconds) as held, self._scanner.together():
                 if not held:
                     what, fix = "another Reverie process is writing", "Try again in a minute."
                     raise StoreError(what, file=str(self.path), fix=fix)

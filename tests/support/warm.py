@@ -39,6 +39,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MEASURING = "COVERAGE_PROCESS_CONFIG"
 """The variable by which coverage measures a process that is started."""
 _MEASURED = {name: os.environ[name] for name in (MEASURING,) if name in os.environ}
+_LEAST_RECORDS = 50
 LIMIT = 180
 """Seconds after which a process that should have ended counts as hanging."""
 
@@ -166,6 +167,7 @@ def _warm_up() -> None:
             importlib.import_module(found.name)
     importlib.import_module("pipeline.worker.__main__")
     _read_parameters(program())  # each command is imported
+    _make_methods()
     kinds: list[Any] = [Settings, *map(type, vars(Settings.model_construct()).values())]
     for kind in kinds:
         kind.model_rebuild()
@@ -177,14 +179,48 @@ def _warm_up() -> None:
     )
     assert doubt("The rules are compiled at the first use.") is None
     assert type_of("Rules.") is correction("Rules.") is None and not is_statement("Rules.")
+    _read_texts()
     _ask_once()
 
 
+def _make_methods() -> None:
+    """Make the methods of records, and what `dataclasses` knows them by, which wait for their first use."""
+    from pipeline.record import _Fields
+
+    records = [kind for kind in gc.get_objects() if isinstance(kind, type) and _is_late(kind, _Fields)]
+    assert len(records) > _LEAST_RECORDS
+    for kind in records:
+        assert kind.__dataclass_fields__  # type: ignore[attr-defined]
+        one = object.__new__(kind)
+        for method in (kind.__init__, kind.__eq__, kind.__hash__):
+            with contextlib.suppress(AttributeError, TypeError):  # it has no values, and maybe no hash
+                method(one, *([one] if method is kind.__eq__ else []))
+
+
+def _is_late(kind: type, late: type) -> bool:
+    return type(kind.__dict__.get("__dataclass_fields__")) is late
+
+
+def _read_texts() -> None:
+    """Read a text and a file's front matter, for which patterns are compiled at the first use."""
+    from pipeline.hooklib import front_matter
+    from pipeline.text.languages import languages_written
+    from pipeline.text.pasted import pasted_lines
+    from pipeline.text.specifics import shapes
+
+    text = "We deploy Falcon 3.2 on 2026-03-02, said Ines.\n> It was quoted.\n\n    at main (app.py:3)\n"
+    found = (languages_written(text), [*shapes(text)], pasted_lines(text))
+    assert None not in found
+    assert front_matter.read('name: a\ndescription: "b: c"\ntags: [d, e]\nlist:\n  - f\n  - g: h\n')
+    assert [*Path(__file__).parent.glob("war*.py")]
+
+
 def _compile() -> None:
-    """Compile the patterns that wait for their first use."""
+    """Compile the patterns that wait for their first use, and keep them: `re` forgets all but 512."""
     from pipeline.safety.late import _Late
     from pipeline.safety.rule import Rule
 
+    re._MAXCACHE = 1 << 20  # type: ignore[attr-defined]
     known = gc.get_objects()
     assert all(found.pattern for found in known if type(found) is _Late)
     assert all(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 from collections.abc import Callable, Collection, Container, Sequence
+from contextlib import AbstractContextManager
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar
@@ -56,6 +57,10 @@ class Asker:
     def is_right_place(self) -> bool:
         """Whether what was noted last went where it is kept now: into the file, or into memory."""
         return self.kept == (self._catalogue.file is not None)
+
+    def together(self) -> AbstractContextManager[None]:
+        """Ask within by one connection whatever this thread asks; see `Catalogue.together`."""
+        return self._catalogue.together()
 
     def ask(self, question: Question[Found]) -> Found:
         """Return what `question` finds; where the file can't be used, in a catalogue made in memory."""
@@ -143,6 +148,7 @@ class Asker:
         self._discard()
 
     def _discard(self) -> None:
+        self._catalogue.close()
         try:
             Catalogue(self._root / FILE).discard()
         except OSError as refused:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from pipeline.core import system
 from pipeline.store.catalogue import bonds
 from pipeline.store.catalogue.damage import Damaged, Unusable, decoded, is_damage, text
 from pipeline.store.catalogue.news import News
+from pipeline.store.catalogue.one_connection import OneConnection, connect
 from pipeline.store.catalogue.sums import row_sum, text_sum
 from pipeline.store.files.kept import Brief, Kept, Row, Worth
 from pipeline.store.files.names import common_form
@@ -29,7 +30,6 @@ from pipeline.store.files.shelf import Entry
 
 MADE_AS = 4
 """Of the tables, and of what is read out of a memory file."""
-BUSY_FOR = 5.0
 _WRITTEN = "written.jsonl"
 """Under this stands the stamp of the log that `written` was made from."""
 _NAME, _PATH = 0, 1
@@ -79,6 +79,7 @@ class Catalogue:
     file: Path | None
     looks: bool = False
     _own: sqlite3.Connection | None = field(default=None, repr=False)
+    _one: OneConnection = field(default_factory=OneConnection, repr=False)
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -89,12 +90,20 @@ class Catalogue:
         if not self.file.is_file():
             raise Unusable("there is no catalogue")
         mode = "ro" if self.looks or not os.access(self.file, os.W_OK) else "rw"
-        with decoded(), closing(_connect(self.file, mode)) as connection:
+        with decoded(), self._one.reading(self.file, mode) as connection:
             if _version(connection) != MADE_AS:
                 raise Unusable(f"made by another version ({_version(connection)})")
             # All that one question reads is of one moment: else a write in between looks like damage.
             connection.execute("BEGIN")
             yield connection
+
+    def together(self) -> AbstractContextManager[None]:
+        """Let all that this thread reads within come by one connection; each question sees the newest."""
+        return self._one.kept()
+
+    def close(self) -> None:
+        """Close the file, where it is open between two questions."""
+        self._one.close()
 
     def note(self, news: News) -> None:
         """Take in `news`, in one transaction. Raises sqlite3.Error or OSError."""
@@ -129,6 +138,7 @@ class Catalogue:
 
     def discard(self) -> None:
         """Throw the file away, whatever is in it."""
+        self.close()
         if self.file is not None:
             for end in ("", "-journal"):
                 self.file.with_name(self.file.name + end).unlink(missing_ok=True)
@@ -154,7 +164,7 @@ class Catalogue:
                 raise
             self.discard()
         os.close(os.open(file, os.O_RDWR | os.O_CREAT | system.NO_LINK | system.OPEN, 0o600))
-        connection = _connect(file, "rw")
+        connection = connect(file, "rw")
         try:
             _make(connection)
         except sqlite3.Error:
@@ -313,23 +323,10 @@ def changes(connection: sqlite3.Connection) -> str:
     return value(connection, "changes")
 
 
-def _connect(file: Path, mode: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        f"{file.as_uri()}?mode={mode}", uri=True, timeout=BUSY_FOR, isolation_level=None
-    )
-    try:
-        connection.execute("PRAGMA secure_delete = ON")
-        connection.execute("PRAGMA synchronous = NORMAL")
-    except (sqlite3.Error, UnicodeDecodeError):
-        connection.close()
-        raise
-    return connection
-
-
 def _of_this_version(file: Path) -> sqlite3.Connection:
     if not file.is_file():
         raise Unusable("there is no catalogue")
-    connection = _connect(file, "rw")
+    connection = connect(file, "rw")
     try:
         if _version(connection) != MADE_AS:
             raise Unusable("another version's")

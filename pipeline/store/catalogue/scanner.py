@@ -64,6 +64,7 @@ class Scanner:
         self._identities = identities
         self._index = index
         self.asker = Asker(root, keeps=keeps)
+        self.together = self.asker.together
         self.asker.refill = partial(self.scan, keep=True)
         written.look_up = self._look_up
         self._known: Mapping[str, Document] = {}
@@ -92,7 +93,7 @@ class Scanner:
         if anew:
             self.asker.start_anew()
             self._known, self._in_step = {}, None
-        with collector_paused():
+        with collector_paused(), self.together():
             look = self._look(keep, spare=_AT_HAND if anew else 0)
             self._keep(look, keep)
             self._attribute_anew(look.snapshot.documents, anyhow=not look.all_known)

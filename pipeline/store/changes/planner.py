@@ -206,10 +206,10 @@ class Planner:
 
         A merged-away name stays taken, and so does what was planned and is not applied yet.
         """
-        paths, taken_names = self._scanner.taken(
-            memory.id, path, self._planned.paths(but=memory.id), self._planned.names(but=memory.id)
-        )
-        return names.place_new(memory, paths, taken_names, self._folder())
+        planned, named = self._planned.paths(but=memory.id), self._planned.names(but=memory.id)
+        with self._scanner.together():
+            paths, taken_names = self._scanner.taken(memory.id, path, planned, named)
+            return names.place_new(memory, paths, taken_names, self._folder())
 
     def _repin(
         self,
