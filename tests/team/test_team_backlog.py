@@ -145,6 +145,33 @@ def test_a_worker_that_dies_anywhere_is_followed_by_itself_and_nothing_is_asked_
     assert len(api.second) == 6
 
 
+def test_a_reply_that_came_while_the_database_went_away_is_kept_and_not_paid_again(
+    work, laptop, tmp_path, api
+):
+    give(laptop)
+    box = Machine(tmp_path / "box", api.environment, laptop.projects)
+
+    def cut(prompt):
+        api.answer = keep_facts
+        work.server.stop()
+        return keep_facts(prompt)
+
+    api.answer = cut
+    try:
+        code, _, err = ended(box.begin(work.name, work.server.url("ann"), "--once"))
+    finally:
+        work.server.start()
+    assert code == 0, err
+    assert "waiting: the team's database can't be reached" in err
+    assert (len(api.prompts), box.facts()) == (1, {})
+    assert len([*box.home.glob("unsettled/*/*.json")]) == 1
+    code, _, err = ended(box.begin(work.name, work.server.url("ann"), "--until-empty"))
+    assert code == 0, err
+    wanted = {telling(number): 1 for number in range(6)}
+    assert (box.facts(), said_in(api.prompts)) == (wanted, wanted)
+    assert [*box.home.glob("unsettled/*/*")] == []
+
+
 def test_another_machine_takes_over_when_the_lease_has_run_out_and_pays_nothing_twice(
     work, laptop, tmp_path, api
 ):
