@@ -14,7 +14,8 @@ import pytest
 
 from pipeline.app import relation_map
 from pipeline.app.application import App
-from pipeline.app.relation_map import Bond, RelationMap, mapped
+from pipeline.app.kept_web import Bond
+from pipeline.app.relation_map import RelationMap, mapped
 from pipeline.search.refresh import refresh_index
 from pipeline.store import Store
 from pipeline.store.catalogue import sieve

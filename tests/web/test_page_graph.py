@@ -9,7 +9,8 @@ import pytest
 
 from pipeline.app import relation_map
 from pipeline.app.application import App
-from pipeline.app.relation_map import Bond, RelationMap, Spot, Wanted, mapped
+from pipeline.app.kept_web import Bond
+from pipeline.app.relation_map import RelationMap, Spot, Wanted, mapped
 from pipeline.web import alone
 from pipeline.web.rendering import STATIC
 from pipeline.web.visit import Setting

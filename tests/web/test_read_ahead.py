@@ -2,6 +2,7 @@
 
 import asyncio
 from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -21,14 +22,15 @@ def order_of(*, answered_after: float) -> list[str]:
             order.append("answered")
 
         async def wait_for_a_lull():
-            server = asyncio.create_task(asyncio.Event().wait())
-            await serving._lull(SimpleNamespace(started=True), server, watched)
+            begun: Any = SimpleNamespace(started=True)
+            server: Any = asyncio.create_task(asyncio.Event().wait())
+            await serving._lull(begun, server, watched)
             order.append("read ahead")
             server.cancel()
 
-        watched = Watched(app)
+        watched, unused = Watched(app), cast("Any", None)
         asyncio.get_running_loop().call_later(answered_after, release.set)
-        await asyncio.gather(watched({"type": "http"}, None, None), wait_for_a_lull())
+        await asyncio.gather(watched({"type": "http"}, unused, unused), wait_for_a_lull())
 
     asyncio.run(ran())
     return order
