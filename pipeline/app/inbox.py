@@ -99,7 +99,8 @@ def _range(word: str) -> tuple[int, int]:
 
 def nothing_waits(number: int | str) -> InputError:
     """Return the error for a number under which nothing waits."""
-    return InputError(f"nothing waits under number {number} here", fix="See `reverie inbox`.")
+    numbers = f"the numbers {number}" if "-" in str(number) else f"number {number}"
+    return InputError(f"nothing waits under {numbers} here", fix="See `reverie inbox`.")
 
 
 def reject(app: App, number: int) -> dict[str, Any]:

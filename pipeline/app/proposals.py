@@ -108,9 +108,10 @@ class Preview:
 
 def preview(app: App, found: InboxItem) -> Preview:
     """Return what a yes to `found` would do to the memories as they are now; nothing is written."""
-    if app.is_fresh and found.kind != "new":
-        return Preview(problem="the memory folder is gone")
-    if app.is_fresh:
+    if not app.store_path.is_dir():
+        # In propose mode the first yes makes it.
+        if found.kind != "new":
+            return Preview(problem="the memory folder is gone")
         memory = Screened.from_json(found.payload).memory("", app.clock.now())
         return Preview([MemoryChange(None, memory)])
     store = app.open_store()

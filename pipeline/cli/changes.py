@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Annotated, Any
 
 import typer
 
 from pipeline.app import history as app_history
-from pipeline.app import scopes, undoing
+from pipeline.app import retired, scopes, undoing
 from pipeline.app.application import App
 from pipeline.app.changes import MemoryChange, as_text, compare
 from pipeline.app.reaching import TakesAwayError
 from pipeline.app.scopes import SHOWN, scope_of
 from pipeline.cli import listings, output
 from pipeline.cli.listings import AllOption, LimitOption
-from pipeline.cli.options import GraphOption, JsonOption, StoreOption, TeamOption, UserOption
+from pipeline.cli.options import (
+    GraphOption,
+    JsonOption,
+    StoreOption,
+    TeamOption,
+    UserOption,
+    memory_names,
+)
 from pipeline.cli.tables import table
 from pipeline.core.zone import minute
 from pipeline.hooklib.plain import clipped
@@ -33,6 +40,10 @@ _LEVELS = {"kept": "", "gone": "warning", "new": "ok"}
 
 
 def history(
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="Only the changes of that memory.", autocompletion=memory_names),
+    ] = "",
     limit: LimitOption = None,
     everything: AllOption = False,
     user: UserOption = False,
@@ -48,7 +59,7 @@ def history(
     """
     shown = listings.most(limit, everything=everything, as_json=as_json)
     app = App(store=store, graph=graph, user=user, team=team)
-    every = app_history.history(app)
+    every = _entries_of(app, name) if name else app_history.history(app)
     found = listings.first(every, shown)
     elsewhere = any(entry.scope != scope_of(app) for entry in found)
     columns = ["run", "at", "by", "what", "state", *(["where"] if elsewhere else [])]
@@ -56,7 +67,7 @@ def history(
         [e.short, _when(e), e.by, clipped(e.what, _MOST_WHAT), e.state, SHOWN[e.scope]][: len(columns)]
         for e in found
     ]
-    empty = "nothing to undo: no change was kept yet"
+    empty = f"no change of {name} is kept" if name else "nothing to undo: no change was kept yet"
     value = [_row(entry) for entry in found]
     output.data(value, lambda: table(columns, rows, empty=empty), as_json=as_json)
     listings.tell_rest(len(every), shown, which="earlier")
@@ -245,6 +256,13 @@ def plain_changes(changes: Iterable[MemoryChange], every: Sequence[MemoryChange]
         {"word": c.word, "name": c.memory.name, "lines": [asdict(line) for line in compare(c, every)]}
         for c in changes
     ]
+
+
+def _entries_of(app: App, name: str) -> list[app_history.Entry]:
+    """Return the changes of the memory `name`, the newest first; raises UnknownMemoryError."""
+    holder = scopes.holder(app, name)
+    found = app_history.of_memory(holder, retired.read(holder.open_store(), name))
+    return [replace(change.entry, scope=scope_of(holder)) for change in found]
 
 
 def _when(entry: app_history.Entry) -> str:

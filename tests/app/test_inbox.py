@@ -66,6 +66,18 @@ def stripped(found: Memory) -> Memory:
     return replace(found, id="", created=None, updated=None)
 
 
+def test_what_waits_is_shown_before_the_folder_is_there(bench: Bench, app: App) -> None:
+    bench.script([reply(fact(1, SAID, **CANDIDATE))])
+    propose(bench)
+    bench.run(bench.turns(heard(bench)))
+    (item,) = inbox.list_inbox(bench.ledger, str(bench.store.path))
+    bench.store.path.rename(bench.store.path.with_name("elsewhere"))
+    _, found = decisions.shown(app, item.id)
+    assert [change.word for change in found.changes] == ["created"] and not found.problem
+    with pytest.raises(InputError, match="under the numbers 7-9 here"):
+        decisions.chosen(app, ["7-9"])
+
+
 @pytest.mark.parametrize("known", [True, False])
 def test_both_doors_write_the_same_memory(bench: Bench, app: App, known: bool) -> None:
     if known:

@@ -209,6 +209,7 @@ def test_an_edit_is_written_as_it_is_but_for_its_time(bench: Bench, app: App) ->
     ("old", "new", "error", "says"),
     [
         (b"id: a1b2c3d4", b"id: b1b2c3d4", DocumentError, "its id was changed"),
+        (b"id: a1b2c3d4", b"was: a1b2c3d4", DocumentError, "its id was taken out"),
         (b'title: "Deploy', b"title: 'a' b \"Deploy", DocumentError, "front matter"),
         (b"Standard", b"\xff", DocumentError, "not UTF-8"),
         (b"Standard", TOKEN.encode(), InputError, "holds a secret"),

@@ -22,6 +22,21 @@ ROOT = Path(__file__).resolve().parents[2]
 LONG = "Three retries it is for the payment gateway, since at five it bans the shop for an hour and more."
 
 
+def test_the_history_of_one_memory_is_asked_for_by_its_name(desk):
+    desk.here("add", "Ship on Mondays.", "--name", "ship")
+    desk.here("add", "Tabs, not spaces.", "--user", "--name", "tabs")
+    desk.here("update", "ship", "--text", "Ship on Fridays.")
+    rows = desk.here("history", "ship", "--json").json
+    assert [row["what"] for row in rows] == ["changed ship", "created ship"]
+    (row,) = desk.here("history", "tabs", "--json").json
+    assert (row["what"], row["scope"], len(desk.here("history", "--json").json)) == (
+        "created tabs",
+        "user",
+        3,
+    )
+    assert "no memory is called" in desk.here("history", "shop", code=1).err
+
+
 @pytest.fixture
 def changed(desk):
     """A project whose one memory was changed by an extraction; the store and the run come with it."""

@@ -24,9 +24,9 @@ from pipeline.store.files.layout import GRAPH, PRIVATE
 from pipeline.store.files.scanning import Document
 
 BANDS = ("active", "fading", asleep.DORMANT, asleep.ARCHIVED)
-NEW = "new"
+_UNASKED = "new"
 """What a person reads in place of *fading*, of what is too young to have been asked for."""
-WORDS = (BANDS[0], NEW, *BANDS[1:])
+WORDS = (BANDS[0], _UNASKED, *BANDS[1:])
 AWAKE = WORDS[:3]
 _YOUNG = timedelta(days=7)
 EVERY = timedelta(days=1)
@@ -61,7 +61,7 @@ class Decayed:
         said to fade on the day on which it was learned is only *new*.
         """
         name = self.band_of(path)
-        return NEW if name == BANDS[1] and path in self.fresh else name
+        return _UNASKED if name == BANDS[1] and path in self.fresh else name
 
     def counts(self) -> dict[str, int]:
         """Return how many memories are in each band."""

@@ -85,10 +85,11 @@ class Planner:
             raise DocumentError("not UTF-8", file=existing.path, fix="Save the text as UTF-8.")
         memory = document.parse(data, existing.path)
         if memory.id != existing.own_id:
+            deed = "changed" if memory.id else "taken out"
             raise DocumentError(
-                "its id was changed, by which other memories know it",
+                f"its id was {deed}, by which other memories know it",
                 file=existing.path,
-                fix=f"Leave the line `id: {existing.own_id}` as it was."
+                fix=f"Leave the front matter there, with the line `id: {existing.own_id}`."
                 if existing.own_id
                 else "Leave out the `id`.",
             )
