@@ -14,8 +14,8 @@ from pipeline.llm import cassette
 from pipeline.llm.cassette import ReplayProvider
 
 ALWAYS = frozenset(
-    ("compaction", "demo", "injection", "japanese", "longmess", "menus", "mindchange", "nothing", "overruled")
-    + ("pastedreview", "queued", "refusal", "workday")
+    "compaction demo injection japanese longmess menus mindchange nothing overruled pastedreview queued"
+    " refusal workday".split()
 )
 """The sessions that `make test` reads, of each language and trouble one; the sweeps read all."""
 
