@@ -35,9 +35,9 @@ class _NewLedger:
         """Keep `sql`, or write its column where SQLite would: into what makes the table."""
         made, added = _MADE.match(sql), _ADDED.fullmatch(sql)
         if added and added[1] in self._places:
-            place = self._places[added[1]]
-            front, end, behind = self.statements[place].rpartition(")")
-            self.statements[place] = f"{front}, {added[2]}{end}{behind}"
+            number = self._places[added[1]]
+            front, end, behind = self.statements[number].rpartition(")")
+            self.statements[number] = f"{front}, {added[2]}{end}{behind}"
         elif not sql.startswith("SELECT"):
             if made and not _RULED.search(sql):
                 self._places[made[1]] = len(self.statements)
