@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from pipeline.core import clock
 from pipeline.core.errors import LedgerError, NewerSchemaError
+from pipeline.ledger import new_tables
 from pipeline.ledger.schema_steps import LATEST as LATEST
 from pipeline.ledger.schema_steps import SHORTER
 from pipeline.ledger.schema_steps import STEPS as STEPS
@@ -62,12 +63,15 @@ def migrate(connection: sqlite3.Connection, path: Path, *, steps: Sequence[Step]
         connection.execute(_RECORD)
         # Read anew: another process may have applied some until it was our turn.
         done = version(connection, path, latest=len(steps))
-        shorter = {} if done or len(steps) < LATEST else SHORTER
-        for number, step in enumerate(steps[done:], done + 1):
-            shorter.get(step, step)(connection)
-            connection.execute(
-                "INSERT INTO schema_migrations VALUES (?, ?, ?)", (number, step.__name__, applied_at)
-            )
+        lacking = [*enumerate(steps[done:], done + 1)]
+        if len(lacking) == LATEST:
+            for statement in new_tables.statements(SHORTER.get(step, step) for _, step in lacking):
+                connection.execute(statement)
+        else:
+            for _, step in lacking:
+                step(connection)
+        records = [(number, step.__name__, applied_at) for number, step in lacking]
+        connection.executemany("INSERT INTO schema_migrations VALUES (?, ?, ?)", records)
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:

@@ -11,7 +11,7 @@ from pipeline.evaluation.suite import HALVES, Session, sessions
 from pipeline.intake.ingest import ingest_file
 from pipeline.ledger import conversations
 from tests.support.ledgers import new_ledger
-from tests.support.readings import recorded
+from tests.support.readings import ALWAYS, recorded
 
 SUITE = Path(__file__).resolve().parents[2] / "fixtures" / "eval"
 
@@ -26,9 +26,16 @@ def estimated(session: Session, home: Path) -> tuple[int, int]:
     return sum(row["calls"] for row in rows), sum(row["tokens"] for row in rows)
 
 
-@pytest.mark.parametrize("half", HALVES)
-def test_an_estimate_is_right_to_a_fifth_over_a_backlog(half: str, tmp_path: Path) -> None:
-    suite = [each for each in sessions(SUITE, half=half) if list(each.recordings().glob("*.json"))]
+@pytest.mark.parametrize(
+    "named",
+    [ALWAYS, *(pytest.param(half, marks=pytest.mark.whole) for half in HALVES)],
+    ids=["share", *HALVES],
+)
+def test_an_estimate_is_right_to_a_fifth_over_a_backlog(named: str | frozenset[str], tmp_path: Path) -> None:
+    found = sessions(SUITE, half=named) if isinstance(named, str) else sessions(SUITE)
+    suite = [each for each in found if list(each.recordings().glob("*.json"))]
+    if not isinstance(named, str):
+        suite = [each for each in suite if each.name in named]
     readings = [recorded(each) for each in suite]
     calls = sum(reading.first.calls + reading.second.calls for reading in readings)
     tokens = sum(reading.first.tokens + reading.second.tokens for reading in readings)

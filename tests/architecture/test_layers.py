@@ -19,6 +19,7 @@ OWNERS = {
         "pipeline/store/catalogue/database.py",
         "pipeline/store/catalogue/asking.py",
         "pipeline/store/catalogue/damage.py",
+        "pipeline/store/catalogue/one_connection.py",
         "pipeline/search/derived_file.py",
         "pipeline/search/fts.py",
         "pipeline/search/dialogue_index.py",

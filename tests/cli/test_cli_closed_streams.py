@@ -16,8 +16,16 @@ def run(desk, closed, *arguments):
     return subprocess.run(command, env=desk.env, cwd=desk.project, capture_output=True, timeout=LIMIT)
 
 
-@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", ">&- 2>&- <&-"])
-@pytest.mark.parametrize("command", [["--version"], ["status"], ["statusline"], ["list", "--json"]])
+ALL = ">&- 2>&- <&-"
+SWEEP = [
+    # Each stream of one command, and all of each; the others if the whole is run.
+    pytest.param(command, closed, marks=[] if command == ["status"] or closed == ALL else [pytest.mark.whole])
+    for command in (["--version"], ["status"], ["statusline"], ["list", "--json"])
+    for closed in (">&-", "2>&-", "<&-", ALL)
+]
+
+
+@pytest.mark.parametrize(("command", "closed"), SWEEP)
 def test_a_closed_stream_is_no_fault(desk, closed, command):
     done = run(desk, closed, *command)
     assert (done.returncode, done.stderr) == (0, b"")

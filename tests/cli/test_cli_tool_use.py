@@ -121,8 +121,12 @@ def test_only_the_newest_can_be_asked_about(used):
     assert len(rows(said)) == 1 and "of 3" in said.err
 
 
+DRAWN = ["patterns", "patterns --classes", "coaccess", "errors", "journal sessions"]
+"""Of the pictures two are always drawn, and the others if the whole is run."""
+
+
 @pytest.mark.parametrize(
-    "command", ["patterns", "patterns --classes", "coaccess", "errors", "journal sessions"]
+    "command", [*DRAWN[::4], *(pytest.param(each, marks=pytest.mark.whole) for each in DRAWN[1:4])]
 )
 def test_a_picture_is_drawn_and_the_same_twice(used, tmp_path, command):
     pytest.importorskip("matplotlib")

@@ -17,7 +17,7 @@ from pipeline.evaluation.suite import MANNERS, Session, sessions
 from pipeline.llm.cassette import cassette_name, load
 from pipeline.llm.request import Message, Request, request_digest
 from tests.support import dream_cases, select_cases
-from tests.support.readings import played
+from tests.support.readings import ALWAYS, played
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 CASSETTES = sorted(FIXTURES.rglob("cassettes*/**/*.json"))
@@ -91,7 +91,13 @@ def test_every_folder_of_recordings_is_played_by_a_test() -> None:
     assert set(FOLDERS) == {*PLAYED, *PLAYED_ELSEWHERE}
 
 
-@pytest.mark.parametrize("folder", PLAYED)
+SWEEP = [
+    pytest.param(folder, marks=[] if session.name in ALWAYS else [pytest.mark.whole])
+    for folder, (session, _, _) in PLAYED.items()
+]
+
+
+@pytest.mark.parametrize("folder", SWEEP)
 def test_every_recording_of_a_session_is_played(folder: str) -> None:
     session, manner, pieces = PLAYED[folder]
     found = played(session, manner=manner, pieces=pieces)

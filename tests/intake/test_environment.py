@@ -306,7 +306,9 @@ def test_the_launcher_looks_for_a_python_where_the_system_has_them(stage: Stage,
     assert not ran.exists()
 
 
-@pytest.mark.parametrize("mark", places.CLIENT)
+@pytest.mark.parametrize(
+    "mark", [places.CLIENT[0], *(pytest.param(each, marks=pytest.mark.whole) for each in places.CLIENT[1:])]
+)
 def test_inside_claude_code_a_command_goes_where_the_hooks_go(
     stage: Stage, tmp_path: Path, mark: str
 ) -> None:

@@ -48,7 +48,28 @@ def others_may_read(folder: Path) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("command", ENTRIES.values(), ids=ENTRIES)
+SELDOM = {
+    "doctor",
+    "work",
+    "list",
+    "recall ship",
+    "mode propose",
+    "search ship",
+    "process --estimate",
+    "reindex",
+}
+"""Commands that come to their home as others do: these are tried if the whole is run."""
+SWEEP = [
+    pytest.param(command, id=name, marks=[pytest.mark.whole] if name in SELDOM else [])
+    for name, command in ENTRIES.items()
+]
+
+
+def test_what_is_left_to_the_whole_is_there() -> None:
+    assert set(ENTRIES) >= SELDOM
+
+
+@pytest.mark.parametrize("command", SWEEP)
 def test_bug_cases_16_nobody_else_may_read_a_fresh_home(tmp_path: Path, command: list[str]) -> None:
     home, project = tmp_path / "person", tmp_path / "project"
     for folder in (home, project):

@@ -13,6 +13,25 @@ from pipeline.evaluation.suite import Session
 from pipeline.llm import cassette
 from pipeline.llm.cassette import ReplayProvider
 
+ALWAYS = frozenset(
+    [
+        "compaction",
+        "demo",
+        "injection",
+        "japanese",
+        "longmess",
+        "menus",
+        "mindchange",
+        "nothing",
+        "overruled",
+        "pastedreview",
+        "queued",
+        "refusal",
+        "workday",
+    ]
+)
+"""The sessions that `make test` reads, of each language and trouble one; the sweeps read all."""
+
 
 @dataclass(frozen=True, slots=True)
 class Played:

@@ -187,11 +187,13 @@ def _make_methods() -> None:
     """Make the methods of records, and what `dataclasses` knows them by, which wait for their first use."""
     from pipeline.record import _Fields
 
-    records = [kind for kind in gc.get_objects() if isinstance(kind, type) and _is_late(kind, _Fields)]
+    records: list[Any] = [
+        kind for kind in gc.get_objects() if isinstance(kind, type) and _is_late(kind, _Fields)
+    ]
     assert len(records) > _LEAST_RECORDS
     for kind in records:
-        assert kind.__dataclass_fields__  # type: ignore[attr-defined]
-        one = object.__new__(kind)
+        assert kind.__dataclass_fields__
+        one: Any = object.__new__(kind)
         for method in (kind.__init__, kind.__eq__, kind.__hash__):
             with contextlib.suppress(AttributeError, TypeError):  # it has no values, and maybe no hash
                 method(one, *([one] if method is kind.__eq__ else []))

@@ -1,8 +1,7 @@
-"""One connection for all that a piece of work asks of a catalogue: opening one takes longer than the asking."""
+"""One connection for all that a piece of work asks of a catalogue: to open one takes longer than to ask."""
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -58,7 +57,7 @@ class OneConnection:
 
     def _of(self, file: Path, mode: str) -> sqlite3.Connection:
         # While it is open, no other file gets its number.
-        found = os.stat(file)
+        found = file.stat()
         wanted = (found.st_dev, found.st_ino, mode)
         if self._open is None or self._opened != wanted:
             self.close()
