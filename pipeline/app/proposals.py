@@ -444,8 +444,7 @@ def _words(value: object) -> str:
 
 def words_said(payload: dict[str, Any]) -> list[str]:
     """Return who said what when, for each source of a proposal."""
-    sources = payload.get("sources") or ()
     return [
         f"{source.get('speaker', '')} {minute(source.get('at'))}: “{source.get('quote', '')}”".strip()
-        for source in sources
+        for source in payload.get("sources") or ()
     ]

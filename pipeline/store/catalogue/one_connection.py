@@ -6,17 +6,19 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from threading import get_ident
+from threading import local
 
 BUSY_FOR = 5.0
 
 
-class OneConnection:
-    """Gives connections to read from: within `kept` the same one again, while the file is the same."""
+class OneConnection(local):
+    """Gives connections to read from: within `kept` the same one again, while the file is the same.
+
+    Each thread has its own, as SQLite lets no other use a connection.
+    """
 
     def __init__(self) -> None:
-        self._thread = 0
-        """The one whose work it is; SQLite lets no other use the connection."""
+        self._is_kept = False
         self._open: sqlite3.Connection | None = None
         self._opened: tuple[int, int, str] | None = None
         """Which file that is, and how it was opened."""
@@ -24,20 +26,20 @@ class OneConnection:
     @contextmanager
     def kept(self) -> Iterator[None]:
         """Keep the connection for what this thread reads within; work inside other work shares its own."""
-        if self._thread:
+        if self._is_kept:
             yield
             return
-        self._thread = get_ident()
+        self._is_kept = True
         try:
             yield
         finally:
-            self._thread = 0
+            self._is_kept = False
             self.close()
 
     @contextmanager
     def reading(self, file: Path, mode: str) -> Iterator[sqlite3.Connection]:
         """Give a connection to `file` within which nothing is begun, and end what is begun within."""
-        if self._thread != get_ident():
+        if not self._is_kept:
             with closing(connect(file, mode)) as connection:
                 yield connection
             return
@@ -50,7 +52,7 @@ class OneConnection:
             raise
 
     def close(self) -> None:
-        """Close what is kept; the next question opens the file anew."""
+        """Close what this thread keeps; its next question opens the file anew."""
         kept, self._open = self._open, None
         if kept is not None:
             kept.close()
