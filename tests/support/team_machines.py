@@ -7,7 +7,7 @@ import random
 import signal
 import subprocess
 import sys
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -131,9 +131,11 @@ def storm(
 ) -> Seen:
     """Run a worker on each machine until all have ended, and kill one now and then, which is begun again.
 
-    One is killed each time the model was called `kill_every` times more, by `calls`; none with 0.
+    One is killed each time the model was called `kill_every` times more, by `calls`; none with 0. It is none
+    of the half that were killed last: what nobody comes further with is given up after some deaths.
     """
     seen, chance = Seen(), random.Random(seed)
+    spared = deque[int](maxlen=len(machines) // 2)
     running = {number: command(machine) for number, machine in enumerate(machines)}
     due = kill_every
     held: dict[int, list[int]] = {}
@@ -154,9 +156,10 @@ def storm(
         seen.connections = max(seen.connections, connections())
         if kill_every and running and calls() >= due:
             due = calls() + kill_every
-            victim = chance.choice(list(running.values()))
-            if victim.poll() is None:
-                victim.kill()
+            number = chance.choice([each for each in running if each not in spared] or list(running))
+            spared.append(number)
+            if running[number].poll() is None:
+                running[number].kill()
                 seen.kills += 1
     for values in held.values():
         third = max(1, len(values) // 3)
