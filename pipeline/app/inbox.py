@@ -20,12 +20,14 @@ from pipeline.hooklib.plain import clipped
 from pipeline.ledger import Ledger
 from pipeline.ledger.inbox import (
     ADOPTED,
+    BY_PERSON,
     OFFERED,
     SYNCED,
     InboxItem,
     amend_inbox,
     decide_inbox,
     list_inbox,
+    reject_inbox,
     reopen_inbox,
     take_back_rejection,
 )
@@ -111,7 +113,7 @@ def reject(app: App, number: int) -> dict[str, Any]:
         with ledger.transaction():
             scope, found = _item(app, ledger, number)
             forgetting.note_rejected(scope, found)
-            decide_inbox(ledger, number, "rejected", now=app.clock.now())
+            reject_inbox(ledger, found, by_person=True, now=app.clock.now())
         _tell_hooks(app, ledger)
         return _row(scope_of(scope), found)
 
@@ -126,7 +128,7 @@ def decided(app: App, most: int) -> list[dict[str, Any]]:
         items = [item for item in list_inbox(ledger, None, None) if item.store in looked]
     found: list[tuple[float, InboxItem, str, float | None]] = []
     for item in items:
-        if item.decided_at:
+        if item.decided_at and item.payload.get(BY_PERSON) is not False:
             found.append((item.decided_at, item, item.state, None))
         found += [(gone.decided_at, item, gone.state, gone.at) for gone in item.taken_back]
     found.sort(key=lambda row: row[0], reverse=True)

@@ -65,8 +65,11 @@ def read(home: Path, state: str) -> Web | None:
     made_of, _, raw = kept_values.kept(Home(home).web, _MOST_BYTES).partition(b"\n")
     if not state or made_of != state.encode():
         return None
-    bonds, groups, relations = marshal.loads(raw)
-    return Web([Bond(*values) for values in bonds], groups, relations)
+    try:
+        bonds, groups, relations = marshal.loads(raw)
+        return Web([Bond(*values) for values in bonds], groups, relations)
+    except (EOFError, TypeError, ValueError):
+        return None  # None of ours wrote that.
 
 
 def keep(home: Path, state: str, web: Web) -> None:

@@ -70,7 +70,9 @@ YESES = "yeses"
 """The key of a payload with the change sets of yeses to the same question, when it had another run id."""
 TAKEN_BACK = "taken_back"
 """The key of a payload with the decisions about it that were taken back, as values of `TakenBack`."""
-_OF_DECISIONS = (AGAIN, YESES, TAKEN_BACK)
+BY_PERSON = "by_person"
+"""The key of a payload that was rejected: whether a person said no, or it was settled without one."""
+_OF_DECISIONS = (AGAIN, YESES, TAKEN_BACK, BY_PERSON)
 ADOPTED = "adopted"
 """The key of a payload that names the change set in which it was done together with others."""
 CITED = "cited"
@@ -153,7 +155,8 @@ def reopen_inbox(ledger: Ledger, item: InboxItem, *, now: Moment) -> None:
 
 def take_back_rejection(ledger: Ledger, item: InboxItem, *, now: Moment) -> None:
     """Let `item`, which was rejected, wait again."""
-    _take_back(ledger, item, item.payload, now)
+    payload = {key: value for key, value in item.payload.items() if key != BY_PERSON}
+    _take_back(ledger, item, payload, now)
 
 
 def _take_back(ledger: Ledger, item: InboxItem, payload: dict[str, Any], now: Moment) -> None:
@@ -176,6 +179,24 @@ def go_on_as(ledger: Ledger, item: InboxItem, run_id: str) -> None:
     ledger.execute(
         "UPDATE inbox SET payload_json = ?, run_id = ? WHERE id = ? AND state = 'open'",
         (json.dumps(payload, ensure_ascii=False), run_id, item.id),
+    )
+
+
+def reject_inbox(ledger: Ledger, item: InboxItem, *, by_person: bool, now: Moment) -> None:
+    """Close the open proposal `item` with a person's no, or since nothing is asked any more.
+
+    Raises LedgerError when it is not open.
+    """
+    amend_inbox(ledger, item, {**item.payload, BY_PERSON: by_person})
+    decide_inbox(ledger, item.id, "rejected", now=now)
+
+
+def ask_again(ledger: Ledger, item: InboxItem) -> None:
+    """Let `item`, which was settled without a person, wait as before."""
+    payload = {key: value for key, value in item.payload.items() if key != BY_PERSON}
+    ledger.execute(
+        "UPDATE inbox SET payload_json = ?, state = 'open', decided_at = NULL WHERE id = ? AND state = ?",
+        (json.dumps(payload, ensure_ascii=False), item.id, item.state),
     )
 
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from pipeline.core.clock import iso
-from pipeline.ledger.inbox import SYNCED, list_inbox
+from pipeline.ledger.inbox import BY_PERSON, SYNCED, list_inbox
 from pipeline.sharing.merging import state_of
 from pipeline.sharing.outgoing import behind
 from pipeline.sharing.questions import run_id_of
@@ -33,7 +33,9 @@ def answered(ledger: Ledger, store: Store, state: State) -> dict[str, Known]:
     if state.team or not asking:
         return {}
     rejected = {
-        item.run_id for item in list_inbox(ledger, str(store.path), "rejected") if item.kind == SYNCED
+        item.run_id
+        for item in list_inbox(ledger, str(store.path), "rejected")
+        if item.kind == SYNCED and item.payload.get(BY_PERSON) is True
     }
     return {
         ident: known

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from pipeline.core.ids import digest
 from pipeline.ledger.inbox import (
+    BY_PERSON,
     SYNCED,
     InboxItem,
     add_inbox,
+    ask_again,
     asks_same,
-    decide_inbox,
     go_on_as,
     list_inbox,
+    reject_inbox,
 )
 from pipeline.sharing.outgoing import documents_of
 from pipeline.sharing.wording import row_of
@@ -58,7 +60,7 @@ def ask(ledger: Ledger, store: Store, state: State, *, now: datetime) -> int:
             if document is not None:
                 wanted[run_id] = _question(document, sentence, kept, other, _why_it_may_go(*more))
     with ledger.transaction():
-        had = {item.run_id for item in list_inbox(ledger, key, None) if item.kind == SYNCED}
+        had = _had(ledger, key, wanted)
         fresh = {run_id: asked[0] for run_id, asked in wanted.items() if run_id not in had}
         for item in list_inbox(ledger, key):
             if item.kind != SYNCED or item.run_id in stay:
@@ -69,12 +71,24 @@ def ask(ledger: Ledger, store: Store, state: State, *, now: datetime) -> int:
                 del fresh[same]
                 go_on_as(ledger, item, same)
             else:
-                decide_inbox(ledger, item.id, "rejected", now=now)
+                reject_inbox(ledger, item, by_person=False, now=now)
         for run_id in fresh:
             payload, reason = wanted[run_id]
             text = json.dumps(payload, ensure_ascii=False, sort_keys=True)
             add_inbox(ledger, key, kind=SYNCED, payload_json=text, reason=reason, run_id=run_id, now=now)
         return sum(item.run_id in stay for item in list_inbox(ledger, key))
+
+
+def _had(ledger: Ledger, store: str, wanted: Container[str]) -> set[str]:
+    """Return the run ids of all that was ever asked; what is `wanted` and nobody answered waits again."""
+    found = set()
+    for item in list_inbox(ledger, store, None):
+        if item.kind == SYNCED:
+            found.add(item.run_id)
+            is_settled = item.state == "rejected" and item.payload.get(BY_PERSON) is False
+            if is_settled and item.run_id in wanted:
+                ask_again(ledger, item)
+    return found
 
 
 def _is_asked_again(item: InboxItem) -> bool:
@@ -83,13 +97,11 @@ def _is_asked_again(item: InboxItem) -> bool:
 
 
 def _stands(item: InboxItem, documents: Iterable[Document]) -> bool:
-    """Whether the words that `item` asks about still stand in the memory."""
+    """Whether the words that `item` asks about still stand in the memory, as far as can be told."""
     payload = item.payload
     document = next((found for found in documents if found.name == payload.get("name")), None)
-    if document is None:
-        return False
-    if payload.get("leaves"):
-        return _plain(document) == payload.get("text")
+    if document is None or not document.is_text or payload.get("leaves"):
+        return True  # It may be away for a while only, or have another name; a person can still say no.
     claimed = {text for claim in _CLAIMS for text in payload.get(claim) or ()}
     return claimed <= {piece.text for piece in row_of(document.memory.body, 0)}
 

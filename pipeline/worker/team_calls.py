@@ -28,7 +28,7 @@ from pipeline.core.errors import (
     ModelError,
     PausedError,
     SpendError,
-    UnreachableTeamError,
+    TeamError,
 )
 from pipeline.llm import budget, retry
 from pipeline.llm.budget import Usage
@@ -173,7 +173,7 @@ class _TeamMeter:
         cost, tokens = Decimal(str(dollars)), tokens_of(usage)
         try:
             table.ask(spending.settle, made.entry, text, dollars=cost, **tokens)
-        except UnreachableTeamError:
+        except TeamError:
             table.unsettled.keep(made.entry, text, cost, tokens)
             raise
         if reply is not None and self._calls.failures.pop(made.provider, 0):

@@ -8,6 +8,8 @@ import pytest
 
 from pipeline.app import inbox, machines, memories, undoing
 from pipeline.cli.machines import summary
+from pipeline.sharing.git import make_remote
+from pipeline.sharing.repository import BRANCH
 from tests.support.machines import exchange
 
 BOTH = "The port is ninety. The port is seventy. It is open.\n"
@@ -122,6 +124,49 @@ def test_a_question_about_a_file_that_is_away_is_no_ones_no(parted):
     exchange(laptop, desk)
     assert number(laptop) == asked
     assert len(inbox.waiting(desk.app)) == 1
+
+
+def test_a_question_that_closed_without_a_person_is_no_ones_no(parted, tmp_path):
+    desk, laptop, _ = parted
+    asked = number(laptop)
+    machines.leave(laptop.app)
+    other = tmp_path / "other.git"
+    make_remote(other, BRANCH)
+    machines.init(laptop.app, str(other))
+    laptop.sync()
+    assert inbox.waiting(laptop.app) == []
+    assert inbox.decided(laptop.app, 9) == [], "nobody decided"
+    machines.leave(laptop.app)
+    machines.init(laptop.app, laptop.remote)
+    exchange(laptop, desk)
+    assert number(laptop) >= asked
+    assert len(inbox.waiting(desk.app)) == 1
+
+
+@pytest.mark.parametrize("how", ["unreadable", "away", "renamed"])
+def test_a_no_that_was_taken_back_waits_for_its_file(parted, how):
+    desk, laptop, _ = parted
+    asked = number(laptop)
+    inbox.reject(laptop.app, asked)
+    exchange(laptop, desk)
+    inbox.take_back_rejections(laptop.app, [asked])
+    file = laptop.store / "port.md"
+    text = file.read_bytes()
+    match how:
+        case "unreadable":
+            file.write_bytes(b"\xff\xfe")
+        case "away":
+            laptop.add("The lake is deep.", name="lake")
+            file.unlink()
+        case _:
+            file.unlink()
+            (laptop.store / "harbour.md").write_bytes(text.replace(b"name: port", b"name: harbour"))
+    laptop.sync()
+    assert number(laptop) == asked
+    if how != "renamed":
+        file.write_bytes(text)
+    laptop.sync()
+    assert number(laptop) == asked
 
 
 def test_a_no_keeps_what_was_changed_where_another_machine_forgot_it(pair):

@@ -5,9 +5,12 @@ from decimal import Decimal
 from uuid import uuid4
 
 import pytest
+from psycopg import errors
 
 from pipeline.app import team
 from pipeline.core.errors import TeamError, UnreachableTeamError
+from pipeline.core.home import Home
+from pipeline.core.ids import new_id
 from pipeline.llm.budget import Usage
 from pipeline.llm.fakes import MemoryMeter
 from pipeline.llm.request import RawReply
@@ -195,6 +198,35 @@ def test_what_can_not_be_settled_is_set_aside_and_told(work, tmp_path, caplog):
     kept.settle(print)
     assert [item.suffix for item in kept.folder.iterdir()] == [".odd"]
     assert "can't be settled with the team" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("state", "ending"),
+    [
+        (errors.ReadOnlySqlTransaction, ".json"),
+        (errors.DiskFull, ".json"),
+        (errors.QueryCanceled, ".json"),
+        (errors.CheckViolation, ".odd"),
+        (errors.InsufficientPrivilege, ".odd"),
+    ],
+)
+def test_what_is_refused_for_a_while_is_kept_for_later(tmp_path, state, ending):
+    def ask(*_, **__):
+        raise TeamError("the team's database refused it") from state("no")
+
+    kept = Unsettled.of(tmp_path, new_id())
+    for name in ("a", "b"):
+        kept.keep(call(name), None, CENT, {"read_tokens": 1, "written_tokens": 1})
+    (kept.folder / "folder.json").mkdir()
+    kept.settle(ask)
+    assert {item.suffix for item in kept.folder.iterdir() if item.is_file()} == {ending}
+    assert len([*kept.folder.iterdir()]) == 3
+
+
+@pytest.mark.parametrize("ident", ["../ledger", "..", "", "a/b", "../../x"])
+def test_a_team_whose_id_is_none_has_a_folder_among_the_others(tmp_path, ident):
+    found = Unsettled.of(tmp_path, ident).folder
+    assert found.resolve().parent == Home(tmp_path).unsettled.resolve()
 
 
 def test_who_leaves_settles_what_is_kept_first_and_keeps_nothing(pair, work):

@@ -37,9 +37,10 @@ def is_made_of(description: str, body: str) -> bool:
     is_cut = description.rstrip().endswith("…")
     for start in range(len(texts)):
         for end in accumulate(texts[start:], "{} {}".format):
-            if _plain(end) == wanted or (is_cut and _plain(end).startswith(wanted)):
+            line = _plain(end)
+            if line == wanted or (is_cut and line.startswith(wanted)):
                 return True
-            if len(end) > len(wanted) + MAX_DESCRIPTION:
+            if not wanted.startswith(line):
                 break
     return False
 
