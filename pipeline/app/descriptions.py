@@ -11,7 +11,7 @@ from pipeline.domain.memory import Memory
 from pipeline.hooklib.plain import one_line
 from pipeline.safety.invisible import visible_line
 from pipeline.store import Document, Store
-from pipeline.store.files.described import is_left_behind
+from pipeline.store.files.described import is_left_behind, is_made_of
 from pipeline.store.files.document import parse
 
 _LINES = ("title", "description")
@@ -23,7 +23,7 @@ def of_former_text(memory: Memory, changes: Iterable[Change]) -> list[str]:
 
     `changes` are those of the memory, the newest first.
     """
-    found, asked = set[str](), set(_LINES)
+    found, asked = set[str](), _not_of_its_text(memory)
     for change in changes:
         for before in (item.before for item in change.shown):
             if before is None:
@@ -49,6 +49,8 @@ def edited_by_hand(store: Store) -> Iterator[tuple[Memory, list[str]]]:
 def note_on(app: App, document: Document) -> str:
     """Return what a person should know of title and description of `document`, "" for nothing."""
     memory = document.memory
+    if not _not_of_its_text(memory):
+        return ""  # As of most: its history need not be read.
     found = of_former_text(memory, history.of_memory(app, document))
     return f"{in_words(memory, found)}. {anew(memory, found, scopes.option(app))}" if found else ""
 
@@ -65,6 +67,12 @@ def anew(memory: Memory, lines: Sequence[str], option: str = "") -> str:
     empty = " ".join(f'--{line} ""' for line in lines)
     those = "it" if len(lines) == 1 else "them"
     return f"`reverie update {option}{memory.name} {empty}` makes {those} of its text."
+
+
+def _not_of_its_text(memory: Memory) -> set[str]:
+    """Return which of title and description `memory` has that its text did not make; none else is behind."""
+    given = {line: getattr(memory, line) for line in _LINES}
+    return {line for line, words in given.items() if words and not is_made_of(words, memory.body)}
 
 
 def _left_behind(before: Memory, memory: Memory) -> list[str]:

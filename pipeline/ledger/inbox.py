@@ -155,13 +155,16 @@ def reopen_inbox(ledger: Ledger, item: InboxItem, *, now: Moment) -> None:
 
 def take_back_rejection(ledger: Ledger, item: InboxItem, *, now: Moment) -> None:
     """Let `item`, which was rejected, wait again."""
-    payload = {key: value for key, value in item.payload.items() if key != BY_PERSON}
-    _take_back(ledger, item, payload, now)
+    _take_back(ledger, item, item.payload, now)
 
 
 def _take_back(ledger: Ledger, item: InboxItem, payload: dict[str, Any], now: Moment) -> None:
     gone = [item.state, item.decided_at, seconds(now)]
-    payload = {**payload, TAKEN_BACK: [*payload.get(TAKEN_BACK, ()), gone]}
+    _open(ledger, item, {**payload, TAKEN_BACK: [*payload.get(TAKEN_BACK, ()), gone]})
+
+
+def _open(ledger: Ledger, item: InboxItem, payload: dict[str, Any]) -> None:
+    payload = {key: value for key, value in payload.items() if key != BY_PERSON}
     ledger.execute(
         "UPDATE inbox SET payload_json = ?, state = 'open', decided_at = NULL WHERE id = ? AND state = ?",
         (json.dumps(payload, ensure_ascii=False), item.id, item.state),
@@ -193,11 +196,7 @@ def reject_inbox(ledger: Ledger, item: InboxItem, *, by_person: bool, now: Momen
 
 def ask_again(ledger: Ledger, item: InboxItem) -> None:
     """Let `item`, which was settled without a person, wait as before."""
-    payload = {key: value for key, value in item.payload.items() if key != BY_PERSON}
-    ledger.execute(
-        "UPDATE inbox SET payload_json = ?, state = 'open', decided_at = NULL WHERE id = ? AND state = ?",
-        (json.dumps(payload, ensure_ascii=False), item.id, item.state),
-    )
+    _open(ledger, item, item.payload)
 
 
 def decide_inbox(ledger: Ledger, item_id: int, state: str, *, now: Moment) -> None:
